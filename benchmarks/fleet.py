@@ -107,6 +107,7 @@ class Site:
     folder: Path
     nodes: int
     answer: Path
+    per_rack: int = _RACK
 
     @property
     def layer(self) -> Path:
@@ -144,9 +145,10 @@ class Site:
         }
         racks: dict[str, Any] = {}
         for n in range(self.nodes):
-            rack = f"rack_{n // _RACK:03d}"
+            rack = f"rack_{n // self.per_rack:03d}"
             hosts = racks.setdefault(rack, {"vars": {"rack": rack.replace("_", "-")}, "hosts": {}})["hosts"]
-            hosts[f"r{n // _RACK:03d}-n{n % _RACK + 1:02d}"] = {"ansible_host": address(n), "rack_slot": n % _RACK + 1}
+            slot = n % self.per_rack + 1
+            hosts[f"r{n // self.per_rack:03d}-n{slot:02d}"] = {"ansible_host": address(n), "rack_slot": slot}
         variables = self.layer / "group_vars" / "replayed.json"
         variables.parent.mkdir()
         variables.write_text(json.dumps(login))

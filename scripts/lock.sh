@@ -7,6 +7,7 @@ plain=(--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate 
 common=(--universal --python-version 3.11 "${plain[@]}")
 "$uv" pip compile "${common[@]}" pyproject.toml -o requirements/runtime.txt
 "$uv" pip compile "${common[@]}" pyproject.toml --extra serve -c requirements/runtime.txt -o requirements/serve.txt
+"$uv" pip compile "${common[@]}" pyproject.toml --extra queue -c requirements/runtime.txt -o requirements/queue.txt
 "$uv" pip compile "${common[@]}" pyproject.toml --extra dev -o requirements/dev.txt
 echo uv | "$uv" pip compile "${common[@]}" - -o requirements/uv.txt
 # what travels to nodes: one version of each for every Python, nothing but what is listed

@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "profile": "Show or check the declared state of nodes.",
     "plan": "Show what provisioning would change.",
     "provision": "Apply, verify, burn in, admit.",
+    "worker": "Take racks from the queue of `provision --queue`.",
     "drift": "Validate again and report what changed.",
     "validate": "Compare nodes with their declared state.",
     "burnin": "Measure and judge: DCGM, RDMA pairs, NCCL.",

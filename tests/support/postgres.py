@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import pwd
+import signal
 import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +29,39 @@ def binaries() -> Path | None:
     return Path(found).resolve().parent if usable else None
 
 
+@dataclass
+class Server:
+    """A server of one database cluster, which can be killed and started again on its port."""
+
+    tools: Path
+    data: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Its SQLAlchemy URL."""
+        return f"postgresql+psycopg://clusterctl@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
+        self._pg_ctl("-w", "-t", "60", "-l", str(self.data / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        """End it as a power loss would, without that of the disk."""
+        self._pg_ctl("-w", "-m", "immediate", "stop")
+
+    def kill(self) -> None:
+        """End its main process by SIGKILL: the others end when they notice."""
+        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def _pg_ctl(self, *words: str) -> None:
+        _run([*_as_user(), str(self.tools / "pg_ctl"), "-D", str(self.data), *words])
+
+
 @contextmanager
-def server(tools: Path) -> Iterator[str]:
-    """Run a server with an empty database on a free port of 127.0.0.1; yields its SQLAlchemy URL. If the tests run as root, it runs as `postgres` or `nobody`."""
+def restartable(tools: Path) -> Iterator[Server]:
+    """As `server`; yields the server."""
     # Not below pytest's folder, which other users cannot access.
     with tempfile.TemporaryDirectory(prefix="clusterctl-postgres-") as folder:
         data = Path(folder)
@@ -40,12 +72,19 @@ def server(tools: Path) -> Iterator[str]:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         _run([*as_user, str(tools / "initdb"), "-D", str(data), "-U", "clusterctl", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"])
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-        _run([*as_user, str(tools / "pg_ctl"), "-D", str(data), "-w", "-t", "60", "-l", str(data / "log"), "-o", options, "start"])
+        found = Server(tools, data, port)
+        found.start()
         try:
-            yield f"postgresql+psycopg://clusterctl@127.0.0.1:{port}/postgres"
+            yield found
         finally:
-            _run([*as_user, str(tools / "pg_ctl"), "-D", str(data), "-w", "-m", "immediate", "stop"])
+            found.stop()
+
+
+@contextmanager
+def server(tools: Path) -> Iterator[str]:
+    """Run a server with an empty database on a free port of 127.0.0.1; yields its SQLAlchemy URL. If the tests run as root, it runs as `postgres` or `nobody`."""
+    with restartable(tools) as found:
+        yield found.url
 
 
 def _user() -> pwd.struct_passwd:

@@ -39,6 +39,10 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     target = given["target"] or (saved_plan.target if saved_plan else "")
     words = (given["limit"], given["vault_ids"], given["resume"])
     request = ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, saved_plan)
+    if given["queue"]:
+        from clusterctl.commands.queue_racks import queue_racks  # noqa: PLC0415
+
+        return queue_racks(config, request, given)
     with live.view(live.task_counts(role_dirs())) as view:
 
         def confirm(plan: Plan) -> bool:

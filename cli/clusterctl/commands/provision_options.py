@@ -55,6 +55,7 @@ _OWN = (
     ),
     click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
     click.option("--resume", metavar="RUN", default="", help="Continue an interrupted or killed run.", shell_complete=complete.runs),
+    click.option("--queue", is_flag=True, help="Leave it to workers (`clusterctl worker`), one rack each; needs the record in PostgreSQL."),
     click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if something is to be done."),
     click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),

@@ -20,8 +20,9 @@ from clusterctl.commands.options import load_config, output_option
     help="Only write metrics of the record for node exporter.",
 )
 @click.option("--ask-pool", is_flag=True, help="Query the pool for the nodes that run jobs.")
+@click.option("--runs", is_flag=True, help="Runs in progress, queued racks and workers instead of nodes.")
 @click.pass_context
-def command(ctx: click.Context, target: str, output: str, textfile: Path | None, *, ask_pool: bool) -> None:
+def command(ctx: click.Context, target: str, output: str, textfile: Path | None, *, ask_pool: bool, runs: bool) -> None:
     """Show the state of each node, and why.
 
     TARGET is a node, a rack, a group, a pattern, a comma-separated list of those, or `all`.
@@ -37,6 +38,14 @@ def command(ctx: click.Context, target: str, output: str, textfile: Path | None,
         from clusterctl.workflows.fleet_figures import export_fleet  # noqa: PLC0415
 
         export_fleet(config, target, textfile)
+        return
+    if runs:
+        if ask_pool or target != "all":
+            raise click.UsageError("--runs shows all runs, without TARGET and --ask-pool")
+        from clusterctl.terminal.shards import show_runs  # noqa: PLC0415
+        from clusterctl.workflows.queue.runs_overview import runs_overview  # noqa: PLC0415
+
+        show_runs(runs_overview(config.store_url), output)
         return
     found = overview(config.store_url, target)
     if ask_pool:

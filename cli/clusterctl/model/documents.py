@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 # Pydantic reads the annotations when the schemas are generated.
 from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
+from clusterctl.model.queue_documents import QueuedDocument, RunsDocument
 from clusterctl.model.run_comparison import ComparisonDocument
 from clusterctl.model.trouble import LemonAction  # noqa: TC001
 from clusterctl.model.trouble_counts import TroubleCounts  # noqa: TC001
@@ -219,7 +220,9 @@ class ObservedDocument:
     items: tuple[ObservedItem, ...]
 
 
-Document = PowerDocument | PartsDocument | BmcDocument | LemonsDocument | ObservedDocument | ComparisonDocument
+Document = (
+    PowerDocument | PartsDocument | BmcDocument | LemonsDocument | ObservedDocument | ComparisonDocument | QueuedDocument | RunsDocument
+)
 DOCUMENTS: dict[str, type[Document]] = {
     "bmc": BmcDocument,
     "comparison": ComparisonDocument,
@@ -227,4 +230,6 @@ DOCUMENTS: dict[str, type[Document]] = {
     "observed": ObservedDocument,
     "parts": PartsDocument,
     "power": PowerDocument,
+    "queued": QueuedDocument,
+    "runs": RunsDocument,
 }

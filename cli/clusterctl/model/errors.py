@@ -192,6 +192,32 @@ class StoreError(ClusterctlError):
     exit_code = ExitCode.UNEXPECTED
 
 
+class StaleTokenError(StoreError):
+    """Another worker has taken the shard: this one may not write any more."""
+
+    template = "shard {shard_id} was taken by another worker: token {token} is not the newest, which is {newest}; nothing was written"
+    hint_template = "nothing to do: the other worker goes on; `clusterctl status --runs` shows it"
+    exit_code = ExitCode.INTERRUPTED
+
+
+class QueueError(ClusterctlError):
+    """The queue on the store's database cannot be used."""
+
+    template = "cannot use the queue in {path}: {detail}"
+    hint_template = (
+        "check that the server of database_url runs and that this user can log in and create tables; what is queued stays queued"
+    )
+    exit_code = ExitCode.UNEXPECTED
+
+
+class ContentDiffersError(ClusterctlError):
+    """A worker has other roles, validators or inventory than the command that queued a shard."""
+
+    template = "shard {shard_id} is for content {wanted}, this worker has {found}"
+    hint_template = "bring the worker's checkout and packages to the state of the controller and start the worker again, or queue again"
+    exit_code = ExitCode.CONFIG
+
+
 class EventsBusyError(ClusterctlError):
     """Another process sends events now."""
 

@@ -50,7 +50,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a node; empty strings where the inventory does not declare it. `slot` is its position in the rack."""
+    """The place of a node; empty strings where the inventory does not declare it. `slot` is its position in the rack; `site` names the workers that reach it."""
 
     rack: str = ""
     row: str = ""
@@ -59,6 +59,7 @@ class Place:
     spine: str = ""
     nvlink_domain: str = ""
     slot: int = 0
+    site: str = ""
 
     @property
     def domain(self) -> str:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store.leases import DEFAULT_TTL_S
 from clusterctl.adapters.versions import versions
 from clusterctl.core.redact import Redactor
-from clusterctl.model.errors import InterruptedRunError, LeaseHeldError, StoreError
+from clusterctl.model.errors import InterruptedRunError, LeaseHeldError, StaleTokenError, StoreError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.records import RunRow, RunStatus
 
@@ -34,6 +35,7 @@ class RunStart:
     Attributes:
         nodes: the nodes of its row; they must be registered.
         leased: the nodes to hold leases on while it runs; empty for a run that changes nothing.
+        ttl_s: after how long without a renewal the leases end, where nobody can see whether the process runs.
         interrupted: what Ctrl-C leaves behind, for the error message.
         hint: what to do after an interruption; `{run_id}` is replaced.
     """
@@ -44,6 +46,7 @@ class RunStart:
     state_dir: Path
     nodes: Collection[str]
     leased: Collection[str] = ()
+    ttl_s: float = DEFAULT_TTL_S
     interrupted: str = "Ctrl-C"
     hint: str = "run the same command again"
 
@@ -73,15 +76,22 @@ class LeaseKeeper(threading.Thread):
         self._lost = lost
 
     def run(self) -> None:
-        """Renew three times per lifetime."""
+        """Renew three times per lifetime; a lease that could not be renewed for a lifetime is lost, too."""
+        renewed = time.monotonic()
         while not self._ended.wait(self._ttl_s / 3):
+            asked = time.monotonic()
             try:
                 kept = self._store.renew(self._run_id, self._ttl_s)
+            except StaleTokenError:
+                kept = 0
             except StoreError:
-                continue  # two more tries before it expires
+                if asked - renewed < self._ttl_s:
+                    continue
+                kept = 0
             if kept < self._count:
                 self._lost.set()
                 return
+            renewed = asked
 
     def end(self) -> None:
         """Stop renewing."""
@@ -102,10 +112,10 @@ def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
     rundir = RunDir.create(start.state_dir, start.verb)
     leased = set(start.leased)
     run = Run(rundir, store)
-    keeper = LeaseKeeper(store, rundir.id, len(leased), run.lease_lost)
+    keeper = LeaseKeeper(store, rundir.id, len(leased), run.lease_lost, start.ttl_s)
     try:
         if leased:
-            store.acquire(leased, run_id=rundir.id, holder=start.operator)
+            store.acquire(leased, run_id=rundir.id, holder=start.operator, ttl_s=start.ttl_s)
     except LeaseHeldError:
         rundir.path.rmdir()
         raise

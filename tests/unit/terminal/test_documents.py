@@ -18,6 +18,7 @@ from clusterctl.model.observed import ObservedRecord
 from clusterctl.model.part import Part, PartRow
 from clusterctl.model.power import Boot, PowerOutcome, PowerReport
 from clusterctl.model.run_comparison import NodeEvidence, RunEvidence
+from clusterctl.model.shard import RunsOverview, Shard, Worker
 from clusterctl.model.trouble import LemonAction, TroubleRecord
 from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.terminal.bmc import show_bmcs
@@ -27,6 +28,7 @@ from clusterctl.terminal.lemons import show_lemons
 from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
+from clusterctl.terminal.shards import show_queued, show_runs
 from support.roles import ROOT
 from support.stores import a_finding, a_result, a_run
 from support.troubles import DEFAULT_LIMITS
@@ -61,6 +63,8 @@ BEFORE, AFTER = (
     NodeEvidence((a_result(o),), (a_finding(o),), (replace(GPU, serial=s),)) for o, s in ((Outcome.PASS, "A"), (Outcome.FAIL, "B"))
 )
 COMPARISON = compare_runs(RunEvidence(a_run("r1"), "done", {"n1": BEFORE, "n2": BEFORE}), RunEvidence(a_run("r2"), "done", {"n1": AFTER}))
+SHARDS = (Shard("order-1", "east", "r12", ("n1",), "c", "ada", {"level": "quick", "roles": ["kernel"]}),)
+RUNS = RunsOverview((a_run("r1"),), {"r1": {"": 1, "apply": 2}}, SHARDS, (Worker("w1", "east", "c", 4),), "2026-03-14T09:30:12.000000Z")
 SHOWN: dict[str, Callable[[str], None]] = {
     "power": lambda output: show_power("status", "run-1", POWER, output),
     "parts": lambda output: show_parts(["n1", "n2"], PARTS, output),
@@ -68,6 +72,8 @@ SHOWN: dict[str, Callable[[str], None]] = {
     "observed": lambda output: show_observed(OBSERVED, 90, 20, output),
     "comparison": lambda output: show_comparison(COMPARISON, output),
     "bmc": lambda output: show_bmcs(BMCS, tuple(BmcSection), output),
+    "queued": lambda output: show_queued(SHARDS, output),
+    "runs": lambda output: show_runs(RUNS, output),
 }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import PLUGINS, content_dir
+from clusterctl.adapters.file_tree import files_below
 from clusterctl.adapters.site_content import site_content
 from clusterctl.model.errors import ConfigError
 
@@ -54,7 +55,7 @@ def members() -> dict[str, bytes]:
     own = [(root / "playbooks", "playbooks"), (root / "roles", "roles"), (root / PLUGINS, str(PLUGINS))]
     site = [(folder, f"site_roles/{name}") for name, folder in site_content().roles.items()]
     for folder, name in (*own, *site):
-        found |= {f"{content}/{name}/{path}": data for path, data in _tree(folder)}
+        found |= {f"{content}/{name}/{path}": data for path, data in files_below(folder)}
     found = {name: data for name, data in found.items() if not _DOCUMENTS.match(name)}
     found[f"{content}/ansible.cfg"] = (root / "ansible.cfg").read_bytes()
     texts = [data for name, data in found.items() if name.startswith(content) and name.endswith((".yml", ".yaml"))]
@@ -80,14 +81,6 @@ def _distribution(name: str) -> Iterator[tuple[str, bytes]]:
         about = file.parts[0].endswith(".dist-info") and file.name not in _KEPT_OF_DIST_INFO
         if file.parts[0] not in _LEFT_OUT and not about and not file.name.endswith(_COMPILED) and path.is_file():
             yield str(file), path.read_bytes()
-
-
-def _tree(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """All files below a folder but byte code; links to folders are followed: plug-ins reach the tools by one."""
-    for where, _, names in os.walk(folder, followlinks=True):
-        for path in (Path(where, name) for name in names):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield str(path.relative_to(folder)), path.read_bytes()
 
 
 def _collection_roots() -> list[Path]:

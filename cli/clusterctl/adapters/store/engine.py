@@ -12,17 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 
-from clusterctl.model.errors import StoreError
+from clusterctl.adapters.store.tables import shards
+from clusterctl.model.errors import StaleTokenError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import URL
 
+    from clusterctl.model.shard import Fence
+
 BUSY_TIMEOUT_S = 20
+_FENCE = "clusterctl_fence"
 _RETRY_S = 0.02
 # The write-ahead log and its index need this much.
 _LEAST_FREE_BYTES = 128 * 1024
@@ -161,9 +165,35 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes. On SQLite it takes the write lock at its beginning."""
+    """A transaction that writes. On SQLite it takes the write lock at its beginning.
+
+    Raises:
+        StaleTokenError: the engine is `fenced`, and another worker has taken the shard.
+    """
     with store_errors(engine), engine.execution_options(writes=True).begin() as connection:
+        fence = fence_of(connection)
+        if fence:
+            _require_current(connection, fence)
         yield connection
+
+
+def fenced(engine: Engine, fence: Fence) -> Engine:
+    """The same engine for the worker of a shard: each of its transactions writes only while the worker's token is the newest."""
+    return engine.execution_options(**{_FENCE: fence})
+
+
+def fence_of(connection: Connection) -> Fence | None:
+    """The fence of the engine of a connection."""
+    found: Fence | None = connection.get_execution_options().get(_FENCE)
+    return found
+
+
+def _require_current(connection: Connection, fence: Fence) -> None:
+    """The row stays locked until the transaction ends: a worker that takes the shard waits for it."""
+    query = select(shards.c.token).where(shards.c.id == fence.shard_id).with_for_update(read=True)
+    newest = connection.execute(query).scalar()
+    if newest != fence.token:
+        raise StaleTokenError(shard_id=fence.shard_id, token=fence.token, newest=newest)
 
 
 @contextmanager

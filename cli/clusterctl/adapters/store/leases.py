@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.engine import fence_of, reading, writing
 from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.core import timestamps
 from clusterctl.model.errors import LeaseHeldError, MachineHeldError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 from clusterctl.adapters import processes
 
 DEFAULT_TTL_S = 900
+# of a worker of the queue, which renews three times in it: so soon it notices that another worker has its shard
+SHARD_TTL_S = 60
 
 
 class LeaseRepository(Repository):
@@ -66,6 +68,7 @@ class LeaseRepository(Repository):
             "mark": process.mark,
             "acquired_at": now,
             "expires_at": timestamps.after(now, ttl_s),
+            "shard_id": fence.shard_id if (fence := fence_of(connection)) else None,
         }
         # Only the leases that were read are deleted: a newer one belongs to another run, and makes the insert fail.
         for part in slices(lease.node for lease in seen):

@@ -9,7 +9,7 @@ from clusterctl.adapters.store import schema
 from clusterctl.adapters.store.admissions import AdmissionRepository
 from clusterctl.adapters.store.breaker_events import BreakerRepository
 from clusterctl.adapters.store.drift import DriftRepository
-from clusterctl.adapters.store.engine import connect, connect_to_read
+from clusterctl.adapters.store.engine import connect, connect_to_read, fenced
 from clusterctl.adapters.store.evidence import EvidenceRepository
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.adapters.store.measured_outcomes import OutcomeRepository
@@ -18,6 +18,7 @@ from clusterctl.adapters.store.nodes import NodeRepository
 from clusterctl.adapters.store.observations import ObservationRepository
 from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
+from clusterctl.adapters.store.shards import ShardRepository
 from clusterctl.adapters.store.transitions import TransitionRepository
 from clusterctl.adapters.store.troubles import TroubleRepository
 from clusterctl.model.errors import StoreError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self
+
+    from clusterctl.model.shard import Fence
 
 
 class Store(
@@ -42,19 +45,20 @@ class Store(
     PartRepository,
     TroubleRepository,
     ObservationRepository,
+    ShardRepository,
 ):
     """Durable state. A context manager; threads can share it."""
 
     @classmethod
-    def open(cls, url: str, clock: Callable[[], str] = clock.now) -> Store:
-        """Open the database at a SQLAlchemy URL; creates or migrates it if needed.
+    def open(cls, url: str, clock: Callable[[], str] = clock.now, fence: Fence | None = None) -> Store:
+        """Open the database at a SQLAlchemy URL; creates or migrates it if needed. With a `fence`, it writes only while that is the newest.
 
         Raises:
             StoreError: it cannot be used; the error has the reason and a hint.
         """
         engine = connect(url)
         schema.ensure(engine)
-        return cls(engine, clock)
+        return cls(fenced(engine, fence) if fence else engine, clock)
 
     @classmethod
     def open_to_read(cls, url: str, clock: Callable[[], str] = clock.now) -> Store:

@@ -3,7 +3,7 @@
 Times are text (`clusterctl.adapters.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
 `batch` counts the calls that saved gate results; `follows_batch` of a validation is the newest batch of its node when it was saved, 0 without one.
 The members of a finding set are ids of `finding_values` in order, as ranges (`finding_sets.py`).
-A lease has no foreign keys, because it can be acquired before its node is registered.
+A lease has no foreign keys, because it can be acquired before its node is registered; `shard_id` is set where a worker of the queue acquired it.
 """
 
 from __future__ import annotations
@@ -206,6 +206,41 @@ leases = Table(
     Column("mark", NAME, nullable=False),
     Column("acquired_at", TIMESTAMP, nullable=False),
     Column("expires_at", TIMESTAMP, nullable=False),
+    Column("shard_id", Integer, index=True),
+)
+
+shards = Table(
+    "shards",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("order_id", SHORT_TEXT, nullable=False, index=True),
+    Column("site", NAME, nullable=False),
+    Column("rack", NAME, nullable=False),
+    Column("nodes", JSON, nullable=False),
+    Column("content", SHORT_TEXT, nullable=False),
+    Column("operator", NAME, nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("state", SHORT_TEXT, nullable=False, index=True),
+    Column("token", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("worker", NAME, nullable=False),
+    Column("run_id", SHORT_TEXT, nullable=False),
+    Column("exit_code", Integer),
+    Column("detail", Text, nullable=False),
+    Column("queued_at", TIMESTAMP, nullable=False),
+    Column("started_at", TIMESTAMP, nullable=False),
+    Column("ended_at", TIMESTAMP, nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("site", NAME, nullable=False),
+    Column("content", SHORT_TEXT, nullable=False),
+    Column("jobs", Integer, nullable=False),
+    Column("started_at", TIMESTAMP, nullable=False),
+    Column("seen_at", TIMESTAMP, nullable=False),
 )
 
 pool_members = Table(

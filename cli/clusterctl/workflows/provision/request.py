@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clusterctl.core.saved_plan import SavedPlan
     from clusterctl.model.plan import Plan
     from clusterctl.model.provision import Progress
+    from clusterctl.model.shard import Fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class ProvisionRequest:
         saved_plan: a plan that the nodes must still match.
         inventory: inventory layers; empty = those of the site.
         healing: `drift --heal` made it: the next one goes on with what it leaves.
+        fence: the right to write, of a worker of the queue; None = nobody else may work on these nodes.
     """
 
     target: str
@@ -36,6 +38,7 @@ class ProvisionRequest:
     saved_plan: SavedPlan | None = None
     inventory: tuple[Path, ...] = ()
     healing: bool = False
+    fence: Fence | None = None
 
 
 @dataclass(frozen=True, slots=True)

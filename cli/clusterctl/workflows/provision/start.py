@@ -14,6 +14,7 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.signing import signer
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.store.leases import DEFAULT_TTL_S, SHARD_TTL_S
 from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
@@ -68,7 +69,7 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
     Raises:
         ClusterctlError: with the exit code of the cause; see docs/reference/exit-codes.md.
     """
-    with Store.open(config.store_url) as store:
+    with Store.open(config.store_url, fence=request.fence) as store:
         selected = _select(config, request, store, listener)
         names = tuple(selected.candidates)
         reconcile(store, load_pool(config.pool, store), config.operator)
@@ -76,8 +77,9 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
             listener.notify(Note(text))
         target = request.target or f"--resume {request.resume}"
         leased = leases_on([*(c.node for c in selected.candidates.values()), *selected.partners])
+        ttl_s = SHARD_TTL_S if request.fence else DEFAULT_TTL_S
         start = RunStart(
-            "provision", target, config.operator, config.state_dir, names, leased=leased, interrupted=INTERRUPTED, hint=RESUME_HINT
+            "provision", target, config.operator, config.state_dir, names, leased, ttl_s, interrupted=INTERRUPTED, hint=RESUME_HINT
         )
         with recorded_run(store, start) as run:
             store.register([*(c.node for c in selected.candidates.values()), *selected.partners])

@@ -36,7 +36,7 @@ CONNECTION = (
 )
 # in the order in which the later one counts, as in Ansible's sudo plug-in
 BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
-PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "spine", "node_labels", "bmc_url")
+PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "spine", "site", "node_labels", "bmc_url")
 OWN_VARIABLES = "own_variables"
 NAMES = ("node_roles", "waivers", "observe", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
@@ -72,7 +72,7 @@ def place(v: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: rack_slot is no number.
     """
-    texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "spine", "nvlink_domain")}
+    texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "spine", "nvlink_domain", "site")}
     slot = v.get("rack_slot") or 0
     if not str(slot).isdigit():
         raise ValueError(f"rack_slot: {slot!r} is not an int")

@@ -1,0 +1,50 @@
+"""`clusterctl provision --queue`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.terminal import shards as view
+from clusterctl.workflows.queue.enqueue import queue_provision
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.shard import Shard
+    from clusterctl.workflows.provision.request import ProvisionRequest
+
+_NOT_QUEUED = {
+    "check": "a worker asks nobody: `clusterctl plan` shows what it would do",
+    "plan_file": "a plan is of one run, and a queue makes one per rack",
+    "resume": "queue the same target again: a worker goes on where the nodes stand",
+    "inventory": "workers read the inventory of their own clusterctl.yml",
+    "extra_vars": "they may hold secrets, which never go through the queue: declare them in the inventory",
+    "verbose": "the output is in the run directories of the workers",
+}
+
+
+def queue_racks(config: Config, request: ProvisionRequest, given: dict[str, Any]) -> ExitCode:
+    """Queue the racks of a target, and show them.
+
+    Raises:
+        UsageProblemError: an option that a worker cannot follow.
+    """
+    for name, why in _NOT_QUEUED.items():
+        if given[name]:
+            raise UsageProblemError(detail=f"--queue cannot be combined with --{name.removesuffix('_file').replace('_', '-')}", hint=why)
+    if request.options.ansible_args:
+        raise UsageProblemError(detail="--queue takes no arguments of ansible-playbook", hint="run this target without --queue")
+
+    def confirm(shards: Sequence[Shard]) -> bool:
+        return bool(given["yes"]) or click.confirm(view.question(shards), err=True)
+
+    queued = queue_provision(config, request, confirm)
+    if not queued:
+        return ExitCode.CHANGES_PENDING
+    view.show_queued(queued, given["output"])
+    return ExitCode.OK

@@ -1,0 +1,66 @@
+"""`clusterctl worker`: takes racks from the queue of `provision --queue`."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+import rich_click as click
+
+from clusterctl.commands.options import load_config, vault_option
+from clusterctl.model.errors import UsageProblemError
+
+
+@click.command("worker")
+@click.option(
+    "--site", default="", metavar="SITE", help="Only racks whose nodes have this `site` in the inventory; without it, those that have none."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Racks at a time.")
+@click.option("--name", default="", metavar="NAME", help="Its name in the record.  [default: HOST-PID]")
+@click.option("--until-empty", is_flag=True, help="End when no rack is left to do.")
+@click.option(
+    "--lost-after",
+    "lost_after_s",
+    type=click.FloatRange(3, 3600),
+    default=30,
+    show_default=True,
+    metavar="SECONDS",
+    help="Silence after which another worker takes over its racks; the same for all workers.",
+)
+@click.option("--one-shard", is_flag=True, hidden=True)
+@vault_option
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> int:
+    """Take racks from the queue and provision them, until a signal ends it: the first lets those in progress end, the second interrupts them.
+
+    Runs near the racks, with the same clusterctl.yml, inventory, roles and validators as the machine that queued them: it takes nothing
+    for other content. Needs the record in PostgreSQL; see docs/how-to/queue.md.
+    """
+    import asyncio  # noqa: PLC0415 `--help` must not pay for it
+
+    from clusterctl.adapters.content_digest import content_digest  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.model.shard import Worker  # noqa: PLC0415
+    from clusterctl.terminal.shards import show_progress  # noqa: PLC0415
+    from clusterctl.workflows.queue.work import ShardWorker, own_command  # noqa: PLC0415
+
+    if given["one_shard"]:
+        from clusterctl.commands.one_shard import provision_named_shard  # noqa: PLC0415
+
+        return provision_named_shard(ctx, given["vault_ids"])
+    config = load_config(ctx, gates=True)
+    if not config.database_url.startswith("postgresql"):
+        raise UsageProblemError(
+            detail="a worker needs the record in PostgreSQL: this site's is in SQLite",
+            hint="set database_url in clusterctl.yml to postgresql+psycopg://user@host/name; docs/how-to/queue.md",
+        )
+    about = Worker(given["name"] or f"{socket.gethostname()}-{os.getpid()}", given["site"], content_digest(config), given["jobs"])
+    words = (*(w for v in given["vault_ids"] for w in ("--vault-id", v)), "--one-shard")
+    state = ("--state-dir", str(config.state_dir))
+    with Store.open(config.store_url) as store:
+        command_line = own_command([*state, "worker", *words])
+        worker = ShardWorker(store, config.store_url, about, command_line, show_progress, given["lost_after_s"], given["until_empty"])
+        show_progress(about)
+        asyncio.run(worker.run())
+    return 0

@@ -1,0 +1,63 @@
+"""What a worker does with a shard, in a process of its own: the same function as `provision` without a queue, and the recorded end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.content_digest import content_digest
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import (
+    ClusterctlError,
+    ContentDiffersError,
+    InterruptedRunError,
+    LeaseHeldError,
+    PoolStateUnknownError,
+    StaleTokenError,
+    StoreError,
+)
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.shard import ShardState
+from clusterctl.workflows.provision.request import ProvisionRequest
+from clusterctl.workflows.provision.start import run_provision
+
+if TYPE_CHECKING:
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.exit_codes import ExitCode
+    from clusterctl.model.shard import Fence, Shard
+    from clusterctl.workflows.provision.request import ProgressListener
+
+# after these, the same shard may well succeed: it goes back to the queue
+PASSING = (StoreError, InterruptedRunError, LeaseHeldError, PoolStateUnknownError, ContentDiffersError)
+
+
+def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], listener: ProgressListener) -> ExitCode:
+    """Provision the nodes of a shard and record its end; after an error that may pass, the shard is left as it is.
+
+    Raises:
+        StaleTokenError: another worker has the shard.
+        ContentDiffersError: this machine's content is not what the shard names.
+        ClusterctlError: as `run_provision`.
+    """
+    with Store.open(config.store_url) as store:
+        shard = store.shard(fence.shard_id)
+        if shard is None or shard.token != fence.token:
+            raise StaleTokenError(shard_id=fence.shard_id, token=fence.token, newest=shard.token if shard else None)
+        try:
+            result = run_provision(*_arguments(config, shard, fence, vault_ids), listener)
+        except PASSING:
+            raise
+        except ClusterctlError as e:
+            store.end_shard(fence, ShardState.FAILED, exit_code=int(e.exit_code), detail=str(e))
+            raise
+        store.end_shard(fence, ShardState.DONE, exit_code=int(result.exit_code), run_id=result.run_id)
+        return result.exit_code
+
+
+def _arguments(config: Config, shard: Shard, fence: Fence, vault_ids: tuple[str, ...]) -> tuple[Config, ProvisionRequest]:
+    found = content_digest(config)
+    if found != shard.content:
+        raise ContentDiffersError(shard_id=shard.id, wanted=shard.content[:12], found=found[:12])
+    options = ProvisionOptions.from_json(shard.options)
+    request = ProvisionRequest(",".join(shard.nodes), options, vault_ids=vault_ids, fence=fence)
+    return replace(config, operator=shard.operator), request
