@@ -9,7 +9,7 @@ LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 SCENARIOS := $(LONGEST) $(filter-out $(LONGEST),$(SCENARIOS))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,9 @@ cross-check: setup tools ## Real programs of Debian over the machine that the la
 
 chaos: setup tools ## Kill `provision` at every step boundary, also with the power of the controller, on SQLite and PostgreSQL; writes build/chaos.json
 	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m chaos
+
+scale: setup tools ## A fleet through 1 to 8 workers of the queue, and kills of workers, PostgreSQL and controller; writes build/scale.json
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m scale
 
 drill: setup ## Let a node of a lab rack fail in the middle of runs: stopped, paused, without sshd, other host key, full disk, rebooted; writes build/drill.json
 	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m drill

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +43,18 @@ class Server:
         """Its SQLAlchemy URL."""
         return f"postgresql+psycopg://clusterctl@127.0.0.1:{self.port}/postgres"
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
+    def start(self, within_s: float = 0) -> None:
+        """Start it, and wait until it answers; after `kill`, processes of the old one may keep its memory for some seconds."""
+        until = time.monotonic() + within_s
+        while True:
+            try:
+                return self._start()
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.5)
+
+    def _start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         self._pg_ctl("-w", "-t", "60", "-l", str(self.data / "log"), "-o", options, "start")
 

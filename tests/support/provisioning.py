@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from clusterctl.core.saved_plan import SavedPlan
     from clusterctl.model.plan import Plan
     from clusterctl.model.provision import Progress, ProvisionResult
+    from clusterctl.model.shard import Fence
     from clusterctl.model.state import State
     from clusterctl.model.verdict import Admission
     from clusterctl.workflows.run import Run
@@ -81,6 +82,7 @@ class World:
         pairs: the gate rdma_pair needs a second node.
         level: the gates of the chosen level.
         lemon_limits: from how many events on a node owes a burn-in of level full; as it is, never.
+        fence: the right to write, of a worker of the queue.
         boot_id: the boot of all nodes; the gate dcgm_diag reports it.
         pool: instead of the pool `local`.
         allowed_partners: admitted nodes that the site allows to measure with.
@@ -120,6 +122,7 @@ class World:
     boot_id: str = "boot-1"
     level: Sequence[str] = GATES
     lemon_limits: TroubleCounts = TroubleCounts()  # noqa: RUF009 frozen
+    fence: Fence | None = None
 
     @property
     def url(self) -> str:
@@ -140,7 +143,7 @@ class World:
     def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> ProvisionResult:
         """Provision the named nodes, or all."""
         nodes = [self.node(n) for n in names or self.names]
-        with Store.open(self.url) as store:
+        with Store.open(self.url, fence=self.fence) as store:
             store.register_new(nodes)
             reconcile(store, self.pool or LocalPool.create(store), "ada")
             with self.recorded(store, nodes) as run:

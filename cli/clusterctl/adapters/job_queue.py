@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TASK = "clusterctl.provision_shard"
 _NAME = 32
+_DOING = "doing"
 _CONNECT_S = 10
 _UNEXPECTED_S = 2.0
 
@@ -77,9 +78,9 @@ class JobQueue:
             raise UsageProblemError(detail=f"the queue's library is missing ({e.name})", hint=hint) from e
         from psycopg_pool import PoolTimeout  # noqa: PLC0415 comes with procrastinate
 
-        logging.getLogger("procrastinate").addHandler(logging.NullHandler())
-        logging.getLogger("procrastinate").propagate = False  # what happens to shards is reported by the handler
-        logging.getLogger("psycopg.pool").propagate = False
+        for name in ("procrastinate", "psycopg.pool"):  # what happens to shards is reported by the handler, the rest by errors
+            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).propagate = False
         conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         app = App(connector=PsycopgConnector(conninfo=conninfo, min_size=1, max_size=4, timeout=_CONNECT_S))
         try:
@@ -103,14 +104,13 @@ class JobQueue:
                 raise
 
     async def add(self, shards: Iterable[Shard]) -> None:
-        """Queue a job for each shard that has none waiting."""
-        from procrastinate import exceptions  # noqa: PLC0415
+        """Queue a job for each shard. Jobs of one shard run one after the other.
 
+        No `queueing_lock`: where a second job waits for a shard, procrastinate would refuse to give back the first one of a lost worker.
+        """
         for shard in shards:
-            lock = f"shard-{shard.id}"
-            task = self._app.configure_task(TASK, queue=queue_name(shard.site, shard.content), lock=lock, queueing_lock=lock)
-            with suppress(exceptions.AlreadyEnqueued):
-                await task.defer_async(shard_id=shard.id)
+            task = self._app.configure_task(TASK, queue=queue_name(shard.site, shard.content), lock=f"shard-{shard.id}")
+            await task.defer_async(shard_id=shard.id)
 
     async def sweep(self, open_shards: Collection[Shard], lost_after_s: float) -> None:
         """Give back the jobs of lost workers, and of ours whose end could not be recorded; queue the open shards that have no job.
@@ -123,13 +123,12 @@ class JobQueue:
         manager = self._app.job_manager
         with _as_queue_errors(self._url):
             lost = [j.id for j in await manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=lost_after_s)]
-            doing = list(await manager.list_jobs_async(task=TASK, status="doing"))
-            lost += [j.id for j in doing if j.worker_id in self._worker_ids and j.id not in self._running]
+            jobs = list(await manager.list_jobs_async(task=TASK))  # ended jobs are deleted
+            lost += [j.id for j in jobs if j.status == _DOING and j.worker_id in self._worker_ids and j.id not in self._running]
             for job_id in {i for i in lost if i is not None}:
                 with suppress(exceptions.ConnectorException):  # another worker was faster
                     await manager.retry_job_by_id_async(job_id, retry_at=datetime.now(UTC))
-            waiting = list(await manager.list_jobs_async(task=TASK, status="todo"))
-            known = {j.task_kwargs.get("shard_id") for j in (*doing, *waiting)}
+            known = {j.task_kwargs.get("shard_id") for j in jobs}
             await self.add(s for s in open_shards if s.id not in known)
 
     async def work(self, queue: str, handle: Callable[[int], Awaitable[None]], *, jobs: int, lost_after_s: float) -> None:

@@ -9,7 +9,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.job_queue import JobQueue, RetryLaterError, queue_name
 from clusterctl.model.errors import QueueError, StaleTokenError, StoreError
@@ -60,6 +60,7 @@ class ShardWorker:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
+        loop.set_exception_handler(self._note_failed_job)
         connected = False
         while not self._stopping:
             try:
@@ -73,6 +74,11 @@ class ShardWorker:
                 await asyncio.sleep(_RECONNECT_S)
         with suppress(StoreError):
             await asyncio.to_thread(self.store.forget_worker, self.about.name)
+
+    def _note_failed_job(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A job whose end could not be recorded, because the server went away or another worker has it: the next sweep gives it back."""
+        error = context.get("exception")
+        self.notify(Note(f"{context.get('message', 'failed')}: {' '.join(str(error).split()) or type(error).__name__}"))
 
     async def _work(self, queue: JobQueue) -> None:
         name = queue_name(self.about.site, self.about.content)
