@@ -46,6 +46,9 @@ class GateReason(StrEnum):
     NVLS_UNUSABLE = "nvls_unusable"
     FABRIC_NOT_READY = "fabric_not_ready"
     TOOL_FAILED = "tool_failed"
+    # A declared file system is not mounted, so nothing was written.
+    NOT_MOUNTED = "not_mounted"
+    NO_SPACE = "no_space"
     WRONG_RUN = "wrong_run"
 
     # What the output shows.
@@ -64,6 +67,13 @@ class GateReason(StrEnum):
     # Low behind a switch or uplinks that others are low behind, too.
     SHARED_FAULT = "shared_fault"
     WRONG_RESULTS = "wrong_results"
+    # A file is read with another content than was written.
+    WRONG_CONTENT = "wrong_content"
+    # Of a shared file system, not of a node.
+    IO_ERROR = "io_error"
+    LOCK_HELD_TWICE = "lock_held_twice"
+    LOCK_NOT_GRANTED = "lock_not_granted"
+    WRITE_NOT_SEEN = "write_not_seen"
     UNCHECKED_RESULTS = "unchecked_results"
     WRONG_TRANSPORT = "wrong_transport"
     UNKNOWN_TRANSPORT = "unknown_transport"
@@ -109,6 +119,8 @@ NOT_MEASURED = frozenset(
         GateReason.NVLS_UNUSABLE,
         GateReason.FABRIC_NOT_READY,
         GateReason.TOOL_FAILED,
+        GateReason.NOT_MOUNTED,
+        GateReason.NO_SPACE,
         GateReason.WRONG_RUN,
     }
 )

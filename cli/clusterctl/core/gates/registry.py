@@ -23,6 +23,7 @@ _FILES = (
     "rdma_pair_gpu",
     "load_errors",
     "nccl_group",
+    "storage_throughput",
 )
 _gates: dict[str, Gate[Any]] = {}
 

@@ -26,6 +26,7 @@ TOOLS: dict[str, str] = {
     "nvme_read": "nvme_read.py of the burn-in: fio on every NVMe data disk of a node",
     "perfquery": "perfquery",
     "perftest": "ib_write_bw, ib_send_bw, ib_read_bw and their latency tests",
+    "storage_throughput": "storage_throughput.py of the burn-in: one node of a group on a shared file system",
     "stream": "STREAM",
     "torch_gemm": "torch_gemm.py of the burn-in: products of PyTorch on one GPU",
     "ubergemm": "ubergemm of DCGM",

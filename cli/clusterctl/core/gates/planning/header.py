@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.gates.planning.shared_mounts import MOUNTS_ROLE, mounts_document
 from clusterctl.core.gates.planning.step import Obstacle
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import LEVELS, Level
@@ -26,7 +27,7 @@ class Header:
     Attributes:
         impossible: (gate, node) -> why nothing could be planned there.
         pair_coverage: what the pair schedule reached; None without pairs.
-        profiles: node -> its `gates_*` and `hardware_*` variables, its place and what was observed on it when it was measured.
+        profiles: node -> its `gates_*` and `hardware_*` variables, the mounts that it shares, its place and what was observed on it when it was measured.
     """
 
     level: Level
@@ -69,6 +70,7 @@ def header_of(
         n.name: {
             "gates": dict(n.spec.gates),
             "hardware": dict(n.spec.roles.get("hardware", {})),
+            MOUNTS_ROLE: mounts_document(n),
             "place": asdict(n.place),
             "observe": [dict(o) for o in n.spec.observe],
         }
@@ -91,7 +93,13 @@ def header_from(data: Mapping[str, Any]) -> Header:
 
 
 def _spec(profile: Mapping[str, Any]) -> NodeSpec:
-    return NodeSpec({"hardware": profile["hardware"]}, profile["gates"], (), "", tuple(profile.get("observe", ())))
+    return NodeSpec(
+        {"hardware": profile["hardware"], MOUNTS_ROLE: profile.get(MOUNTS_ROLE, {})},
+        profile["gates"],
+        (),
+        "",
+        tuple(profile.get("observe", ())),
+    )
 
 
 def _obstacle(entry: Mapping[str, Any]) -> Obstacle:
