@@ -52,6 +52,8 @@ def storage_output(index: int, count: int, other: Mapping[str, Any] | None = Non
         phase = "lock" if name in storage_throughput.LOCK_KINDS else name
         if own is not None:
             lines.append({"phase": phase, **(own if "error" in own else {**values, **own})})
+    if error := changes.pop("lock_error", None):
+        lines.append({"phase": "lock", **error})
     problem = changes.pop("problem", None)
     lines.append({"phase": "end", "removed": []} if problem is None else problem)
     assert not changes
@@ -77,13 +79,18 @@ def storage_records(names: Sequence[str], outputs: Mapping[str, str] | None = No
 
 
 def storage_subject(
-    name: str, *, mounts: Sequence[Mapping[str, Any]] = (MOUNT,), baselines: Sequence[Mapping[str, Any]] = (), **settings: Any
+    name: str,
+    *,
+    mounts: Sequence[Mapping[str, Any]] = (MOUNT,),
+    mounts_: Sequence[str] = (),
+    baselines: Sequence[Mapping[str, Any]] = (),
+    **settings: Any,
 ) -> Subject:
-    """A node with these mounts."""
+    """A node with these mounts; `mounts_` is the setting of the gate."""
     declared = gates(
         gates_levels={level: ["storage_throughput"] for level in LEVELS},
         gates_baselines=[dict(b) for b in baselines],
-        gates_settings={"storage_throughput": settings},
+        gates_settings={"storage_throughput": {"mounts": list(mounts_), **settings}},
     )
     one = node(name, declared=declared)
     roles = {**one.spec.roles, "storage_client": {"storage_client_mounts": [dict(m) for m in mounts]}}
@@ -107,14 +114,18 @@ def mount_table(tmp_path: Path, *folders: Path) -> Path:
 class StorageNode:
     """A process of the program in a folder of its own, with the plan that the agent of a node would have there."""
 
-    def __init__(self, tmp_path: Path, mount: Path, index: int, count: int, load: StorageLoad = LOAD, patch: str = "", run: str = "r1") -> None:
+    def __init__(
+        self, tmp_path: Path, mount: Path, index: int, count: int, load: StorageLoad = LOAD, patch: str = "", run: str = "r1"
+    ) -> None:
         self.folder = tmp_path / f"node{index}"
         self.folder.mkdir(exist_ok=True)
         (self.folder / "plan.json").write_text(json.dumps({"run": run, "node": f"n{index}", "token": "5e" * 32}))
         argv = list(storage_argv(str(mount), "nas1:/scratch", index, count, load))[2:]
         table = tmp_path / "mountinfo"
         code = f"import sys; from pathlib import Path; sys.path.insert(0, {str(SCRIPT.parent)!r}); import storage_throughput as script\n{patch}\nsys.exit(script.main({argv!r}, Path({str(table)!r})))"
-        self.process = subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def end(self, seconds: float = 60) -> tuple[int, str]:
         """Exit status and output."""

@@ -56,9 +56,11 @@ def open_folder(root: int, words: list[str], *, make: bool = False) -> int:
     """A folder below a mount's root, opened anew, so that a client of NFS asks the server for its content.
 
     Raises:
-        NotMountedError: a part of the way is on another file system.
+        NotMountedError: a part of the way is on another file system, or leads up.
         OSError: a part of the way is missing, a link, or not permitted.
     """
+    if {".", ".."} & set(words):
+        raise NotMountedError(f"{'/'.join(words)} leads out of the mount")
     device = os.fstat(root).st_dev
     opened = os.dup(root)
     for name in words:

@@ -83,14 +83,15 @@ class Measurement:
         self.meet()
 
     def attempt(self, phase: str, work: Callable[[], None], needs: str = "") -> None:
-        """Do a phase, and print the error of the file system that ends it."""
+        """Do a phase or a part of one, and print the first error of the file system in it."""
         if needs in self.broken:
             return
         try:
             work()
         except OSError as e:
+            if phase not in self.broken:
+                emit(phase=phase, error=code_of(e), detail=e.strerror or str(e))
             self.broken.add(phase)
-            emit(phase=phase, error=code_of(e), detail=e.strerror or str(e))
 
     def meet(self) -> None:
         """The end of a phase."""

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord, Sample
     from clusterctl_tools.storage_throughput import StorageRun
 
+# No word of it is `.` or `..`, which leads out of the mount.
+_WORD = r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*"
+_FOLDER = f"^{_WORD}(/{_WORD})*$"
 _AGAIN = "then `clusterctl burnin {node} --partners NODE --gates storage_throughput`"
 _SLOW = "compare with fewer nodes: what half of them reach and all do not is limited by the server, its slots or its network"
 _WRONG = "save nothing on this file system until it is explained: read the kernel log of {node} and that of the server, compare client versions and mount options with a node that read right"
@@ -70,7 +73,7 @@ class StorageThroughputSettings(GroupSettings):
     """
 
     mounts: list[str] = []
-    folder: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$")] = ".clusterctl-burnin"
+    folder: Annotated[str, Field(pattern=_FOLDER)] = ".clusterctl-burnin"
     files: Annotated[int, Field(ge=1, le=64)] = 8
     file_mib: Annotated[int, Field(ge=tool.BLOCK_MIB, le=1 << 20, multiple_of=tool.BLOCK_MIB)] = 256
     small_files: Annotated[int, Field(ge=1, le=100_000)] = 1000
