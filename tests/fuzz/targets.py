@@ -43,6 +43,7 @@ from support.gates import (
 )
 from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
+from support.shared_storage import storage_output, storage_records, storage_subject
 from support.site_gate import FAN_FLOOR, Fans, registered
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _parser_targets() -> list[Target]:
             corpus.setdefault(entry["tool"], []).append(file.read_text(encoding="utf-8", errors="replace"))
     corpus.setdefault("error_snapshot", []).append(snapshot(5))
     corpus.setdefault("nvme_read", []).append(node_output(2))
+    corpus.setdefault("storage_throughput", []).append(storage_output(0, 2))
     return [Target(f"parser {tool}", texts, _parser_check(tool)) for tool, texts in sorted(corpus.items())]
 
 
@@ -142,6 +144,7 @@ def _judge_targets() -> list[Target]:
         *_results_targets(),
         *_products_targets(),
         _disks_target(),
+        _storage_target(),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -235,6 +238,22 @@ def _disks_target() -> Target:
         node_output(4, {2: {"gbps": 3.4}}),
     ]
     return _judge_target("nvme_fio", (subject,), bad, lambda text: (nvme_record("n1", text),))
+
+
+def _storage_target() -> Target:
+    """A node that reads other content and shares nothing rightly, one whose file system returns errors, one that did not come to its end."""
+    subjects = tuple(storage_subject(name) for name in ("n1", "n2"))
+    twice = {kind: {"while_held": "granted", "when_free": "refused"} for kind in ("flock", "fcntl")}
+    late = {"round_trips_s": [9.5] * 10}
+    wrong = {"wrong": 3, "wrong_first": [[0, 3], [0, 4], [1, 7]]}
+    error = {"error": "EIO", "detail": "Input/output error"}
+    bad = [
+        storage_output(0, 2, {"read": wrong, **twice, "seen": late}),
+        storage_output(0, 2, {"write": error, "read": None, "small_files": error, "seen": error}),
+        storage_output(0, 2, cut=5),
+        storage_output(1, 3, twice),
+    ]
+    return _judge_target("storage_throughput", subjects, bad, lambda text: storage_records(("n1", "n2"), {"n1": text}))
 
 
 def _stress_targets() -> list[Target]:

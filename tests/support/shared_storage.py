@@ -65,7 +65,7 @@ def storage_records(names: Sequence[str], outputs: Mapping[str, str] | None = No
     records = []
     for number, name in enumerate(names):
         first = number == 0
-        text = (outputs or {}).get(name) or storage_output(number, len(names))
+        text = (outputs or {}).get(name, storage_output(number, len(names)))
         more: dict[str, Any] = {
             "step": "group@scratch" if first else "member@scratch",
             "tool": "storage_throughput",

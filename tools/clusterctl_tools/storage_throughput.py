@@ -16,6 +16,8 @@ GRANTED, REFUSED = "granted", "refused"
 
 # Above all that is measured; a number with more digits is none of the program's.
 _MOST = 1 << 62
+# Places of wrong blocks that it prints.
+_SHOWN = 8
 _PHASES = ("write", "read", "small_files", "lock", "seen")
 
 
@@ -151,6 +153,9 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
     index, count = (_number(head, "index"), _number(head, "count")) if head else (0, 0)
     if head and not index < count:
         raise ValueError("it is number {} of {}".format(index, count))
+    wrong, wrong_first = (_number(read, "wrong"), tuple(_place(value) for value in _list(read, "wrong_first"))) if read else (0, ())
+    if len(wrong_first) != min(wrong, _SHOWN):
+        raise ValueError("{} of its blocks are wrong, and {} places are named".format(wrong, len(wrong_first)))
     trips = tuple(_seconds(value) for value in _list(seen, "round_trips_s")) if seen else ()
     return StorageRun(
         mount=_text(head, "mount") if head else "",
@@ -161,8 +166,8 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
         written=_transfer(lines["write"]) if "write" in lines else None,
         read=_transfer(read) if read else None,
         direct=bool(read and read.get("direct") is True),
-        wrong=_number(read, "wrong") if read else 0,
-        wrong_first=tuple(_place(value) for value in _list(read, "wrong_first")) if read else (),
+        wrong=wrong,
+        wrong_first=wrong_first,
         files=_rates(lines["small_files"]) if "small_files" in lines else {},
         locks=locks,
         round_trips_s=trips,

@@ -226,6 +226,7 @@ def test_script_and_tool_agree() -> None:
         tool.ALONE,
         tool.NO_SPACE,
     )
+    assert program("storage_files").SHOWN == tool._SHOWN
     assert program("storage_files").BLOCK == tool.BLOCK_MIB << 20
     assert tuple(program("storage_sharing").LOCKS) == tool.LOCK_KINDS
 
