@@ -51,7 +51,7 @@ class Transfer(NamedTuple):
 class FileRate(NamedTuple):
     """How many small files were made, looked at or removed."""
 
-    count: int
+    done: int
     duration_s: float
 
 
@@ -82,7 +82,7 @@ class StorageRun(NamedTuple):
 
     Attributes:
         mount, fstype, source: as the kernel names them; empty where it ended before it knew them.
-        index, count: the number of the node in its group, from 0 on, and of how many.
+        number, nodes: of the node in its group, from 0 on, and of how many.
         direct: it read past the cache of the node.
         wrong: how many blocks had another content than was written; wrong_first: (file, block) of the first ones.
         files: `create`, `stat`, `remove` -> what was done.
@@ -95,8 +95,8 @@ class StorageRun(NamedTuple):
     mount: str
     fstype: str
     source: str
-    index: int
-    count: int
+    number: int
+    nodes: int
     written: Optional[Transfer]
     read: Optional[Transfer]
     direct: bool
@@ -161,8 +161,8 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
         mount=_text(head, "mount") if head else "",
         fstype=_text(head, "fstype") if head else "",
         source=_text(head, "source") if head else "",
-        index=index,
-        count=count,
+        number=index,
+        nodes=count,
         written=_transfer(lines["write"]) if "write" in lines else None,
         read=_transfer(read) if read else None,
         direct=bool(read and read.get("direct") is True),

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from shared_folder import FOLDER, names_in, open_folder, remove_dead_runs, remove_tree
 
+# Not confirmed on NFS: that opening a folder anew makes its client ask the server, whatever it remembers of a name (nfs(5), close-to-open; fs/nfs/dir.c).
 PHASE, ARRIVED = "phase", "at"
 ABORTED = 99999999
 DIGITS = 8

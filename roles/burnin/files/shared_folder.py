@@ -15,6 +15,7 @@ MOUNTS = Path("/proc/self/mountinfo")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 # The last word is the time limit of the run, in seconds. A folder that is being made begins with a dot.
 NAME = re.compile(r"^\.?run-[0-9a-f]{16}-(\d{1,6})$")
+# Not confirmed on every file system: that a new folder has the time of the server, as on NFS, and not that of the client.
 # An agent ends a command a few seconds after its limit.
 MARGIN_S = 120
 

@@ -70,7 +70,7 @@ def test_three_nodes_together_and_nothing_stays(tmp_path: Path, mount: Path) -> 
     for number, (status, text) in enumerate(n.end() for n in nodes):
         run = storage_throughput.read_run(text)
         assert (status, run.ended, run.problem, run.errors, run.wrong) == (0, True, "", (), 0)
-        assert (run.mount, run.fstype, run.source, run.index, run.count) == (str(mount), "nfs4", "nas1:/scratch", number, 3)
+        assert (run.mount, run.fstype, run.source, run.number, run.nodes) == (str(mount), "nfs4", "nas1:/scratch", number, 3)
         assert run.written is not None
         assert run.written.done_bytes == run.written.asked_bytes == 2 * 4 << 20
         assert [(lock.kind, lock.held, lock.while_held, lock.when_free) for lock in run.locks] == [

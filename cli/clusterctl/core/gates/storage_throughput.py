@@ -23,7 +23,6 @@ from clusterctl.core.parsers.storage_throughput import (
     RATE_UNIT,
     READ,
     SEEN,
-    SEEN_UNIT,
     WRITE,
     missing_phase,
     parse,
@@ -93,7 +92,6 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         WRITE: BANDWIDTH_UNIT,
         READ: BANDWIDTH_UNIT,
         **dict.fromkeys(FILE_RATES.values(), RATE_UNIT),
-        SEEN: SEEN_UNIT,
     }
     # What is right or wrong needs none; no public number says how fast a file system must be.
     needs_floor = False
@@ -213,8 +211,11 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         group = StorageGroup(blank, outputs, {n: _samples(records[n]) for n in outputs}, settings.seen_s)
         wrong = wrong_contents(replace(group, outputs={**outputs, **_partly_read(records, missing)}))
         if missing:
-            rest = [self._incomplete(lead, name, tuple(missing)) for name in outputs]
-            return [*wrong.values(), *(r for r in (*missing.values(), *rest) if r.node not in wrong)]
+            own = tuple(name for name, r in missing.items() if r.reason is not GateReason.PEER_SILENT)
+            waited = replace(blank, outcome=Outcome.COULD_NOT_RUN, hint=self._without(own, lead.peers) if own else "", peers=lead.peers)
+            rest = [self._incomplete(replace(waited, node=name), tuple(missing)) for name in outputs]
+            every = [replace(r, hint=waited.hint) if r.reason is GateReason.PEER_SILENT else r for r in missing.values()]
+            return [*wrong.values(), *(r for r in (*every, *rest) if r.node not in wrong)]
         return [*wrong.values(), *self._of_group(evidence, lead, group)]
 
     def _output(self, record: RawRecord | None, lead: RawRecord, number: int, asks: int) -> StorageRun | GateResult:
@@ -228,8 +229,8 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         if run is None or record.error or record.exit_status != 0:
             return self._ended(record, lead)
         blank = GateResult(self.name, record.node, Outcome.COULD_NOT_RUN, "complete", simulated=record.simulated)
-        if (run.index, run.count, run.mount) != (number, len(lead.peers), record.device):
-            where = f"it was number {run.index} of {run.count} on {run.mount}"
+        if (run.number, run.nodes, run.mount) != (number, len(lead.peers), record.device):
+            where = f"it was number {run.number} of {run.nodes} on {run.mount}"
             return replace(
                 blank, reason=GateReason.WRONG_RUN, detail=f"{where}, planned was {number} of {len(lead.peers)} on {record.device}"
             )
@@ -246,13 +247,12 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         if run is None or record.exit_status != tool.ALONE:
             return result
         names = ", ".join(lead.peers[number] for number in run.missing if number < len(lead.peers)) or "another node"
-        return replace(result, detail=f"{names} did not come, or left before the end", hint="")
+        return replace(result, detail=f"{names} did not come, or left before the end")
 
-    def _incomplete(self, lead: RawRecord, name: str, missing: tuple[str, ...]) -> GateResult:
+    def _incomplete(self, blank: GateResult, missing: Sequence[str]) -> GateResult:
         """Of a node whose own part is whole, in a group that is not."""
         detail = f"the group is not whole: {', '.join(missing)} has no whole result"
-        result = GateResult(self.name, name, Outcome.COULD_NOT_RUN, "complete", device=lead.device, peers=lead.peers, detail=detail)
-        return replace(result, reason=GateReason.PEER_SILENT, hint=self._without(missing, lead.peers), simulated=lead.simulated)
+        return replace(blank, rule="complete", detail=detail, reason=GateReason.PEER_SILENT)
 
     def _of_group(self, evidence: Evidence, lead: RawRecord, group: StorageGroup) -> Iterator[GateResult]:
         """What a group shares, once for each of its nodes."""
@@ -266,7 +266,9 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         """Each figure against its limits; one without any is shown."""
         samples, nodes = group_samples(group), len(lead.peers)
         limits = self.limits_of(evidence.subjects[lead.node], nodes)
-        found = compare_with_limits(self.name, lead.node, samples, limits, nodes=nodes)
+        # A round trip has a limit of its own, and that is no floor.
+        rates = [s for s in samples if s.metric != SEEN]
+        found = compare_with_limits(self.name, lead.node, rates, limits, nodes=nodes)
         compared = [r for r in found if r.reason is not GateReason.NO_BASELINE and r.op in ("", group.blank.op)]
         for result in compared:
             yield replace(result, device=lead.device, detail=result.detail or spread_text(group, result.metric))

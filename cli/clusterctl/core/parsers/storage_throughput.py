@@ -70,8 +70,8 @@ def _samples(run: StorageRun) -> Iterator[Sample]:
     yield Sample(WRITE, _gbps(run.written), BANDWIDTH_UNIT, device=run.mount)
     yield Sample(READ, _gbps(run.read), BANDWIDTH_UNIT, device=run.mount)
     for name, metric in FILE_RATES.items():
-        done = run.files[name]
-        yield Sample(metric, _ratio(done.count, done.duration_s), RATE_UNIT, device=run.mount)
+        own = run.files[name]
+        yield Sample(metric, _ratio(own.done, own.duration_s), RATE_UNIT, device=run.mount)
     yield Sample(SEEN, max(run.round_trips_s), SEEN_UNIT, device=run.mount)
 
 
