@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl_tools.storage_throughput import read_run
 from support.gates import CASES, REPAIR, SOURCE, TODAY
+from support.roles import ROOT
 from support.shared_storage import MOUNT, PATH, storage_output, storage_records, storage_subject
 
 if TYPE_CHECKING:
@@ -117,6 +119,16 @@ def test_a_floor_may_be_that_of_one_mount() -> None:
         }
         results = judged([storage_subject(name, baselines=[floor]) for name in NAMES], storage_records(NAMES))
         assert {r.outcome for r in results if r.metric == "write_bandwidth"} == {outcome}
+
+
+def test_the_floor_of_the_page_of_gates_holds_from_60_nodes_on() -> None:
+    page = (ROOT / "docs" / "reference" / "gates.md").read_text(encoding="utf-8")
+    (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "gates_baselines_storage" in b]
+    floors = yaml.safe_load(block)["gates_baselines_storage"]
+    for count, compared in ((59, False), (60, True)):
+        names = [f"n{i}" for i in range(1, count + 1)]
+        results = judged([storage_subject(name, baselines=floors) for name in names], storage_records(names))
+        assert {r.limit for r in results if r.metric == "write_bandwidth"} == {40.0 if compared else None}
 
 
 def plan_of(subjects: Sequence[Subject], rung: str = "") -> Any:
