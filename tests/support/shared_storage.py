@@ -31,7 +31,7 @@ PATH = "/mnt/scratch"
 MOUNT = {"name": "scratch", "kind": "nfs", "source": "nas1:/scratch", "path": PATH, "options": ["vers=4.2", "hard"]}
 ASKS = 10
 # What keeps a run short.
-LOAD = StorageLoad(folder="burn/in", files=2, file_mib=4, small_files=20, asks=3, phase_s=10, limit_s=40)
+LOAD = StorageLoad(folder="burn/in", files=2, file_mib=4, small_files=20, asks=3, phase_s=10, limit_s=100)
 PHASES: dict[str, dict[str, Any]] = {
     "write": {"bytes": 2 * GIB, "asked_bytes": 2 * GIB, "duration_s": 2.0},
     "read": {"bytes": 2 * GIB, "asked_bytes": 2 * GIB, "duration_s": 1.0, "direct": True, "wrong": 0, "wrong_first": []},
@@ -67,7 +67,7 @@ def storage_records(names: Sequence[str], outputs: Mapping[str, str] | None = No
         first = number == 0
         text = (outputs or {}).get(name, storage_output(number, len(names)))
         more: dict[str, Any] = {
-            "step": "group@scratch" if first else "member@scratch",
+            "step": "group@nas1:/scratch" if first else "member@nas1:/scratch",
             "tool": "storage_throughput",
             "device": PATH,
             "peers": tuple(names) if first else (),

@@ -110,7 +110,7 @@ class Checkpoint:
                 for number in range(self.written[file]):
                     if self.stop.is_set() or time.monotonic() >= until:
                         break
-                    length = filled(opened, view, number * BLOCK)
+                    length = filled(opened, view, number * BLOCK, direct=self.direct)
                     size += length
                     if hashlib.sha256(view[:length]).digest() != self.digests[file][number]:
                         self.wrong[file].append(number)
@@ -139,14 +139,15 @@ class Checkpoint:
         return opened
 
 
-def filled(opened: int, view: memoryview, offset: int) -> int:
+def filled(opened: int, view: memoryview, offset: int, *, direct: bool) -> int:
     """Read a block; returns how much of it there is."""
     length = 0
     while length < len(view):
         read = os.preadv(opened, [view[length:]], offset + length)
-        if not read:
-            break
         length += read
+        # Direct I/O goes on at a page only, and ends elsewhere at the end of the file only.
+        if not read or (direct and length % mmap.PAGESIZE):
+            break
     return length
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 NOT_MOUNTED, IO_ERROR, ALONE, NO_SPACE = 3, 4, 5, 6
 PHASES = 8
-# What is left of the time limit for the end.
+# What is left of the time limit for the end; twice of it for the first node.
 END_S = 20
 # Beside the time of a phase, for the flushing of what it wrote.
 WAIT_S = 60
@@ -48,7 +48,7 @@ class Measurement:
     def __init__(self, options: argparse.Namespace, barrier: FileBarrier, content: bytes) -> None:
         self.options, self.barrier, self.content = options, barrier, content
         self.stop = threading.Event()
-        self.until = time.monotonic() + options.limit_s - END_S
+        self.until = time.monotonic() + options.limit_s - (END_S if options.index else 2 * END_S)
         self.broken: set[str] = set()
 
     def run(self) -> None:
@@ -98,8 +98,9 @@ class Measurement:
         self.barrier.meet(self.wait_until())
 
     def wait_until(self) -> float:
-        """A node that is not there by then will not come."""
-        return min(self.until, time.monotonic() + 2 * self.options.phase_s + WAIT_S)
+        """A node that is not there by then will not come. The first node gives up first, for only it sees who is missing."""
+        seconds = 2 * self.options.phase_s + WAIT_S
+        return min(self.until, time.monotonic() + (seconds if self.options.index == 0 else 2 * seconds))
 
 
 def code_of(error: OSError) -> str:

@@ -39,7 +39,14 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_registered_gate_comes_last_in_its_scope() -> None:
     registry.register(Fans())
     assert registry.gate_names(Scope.NODE)[-1] == "fans"
-    assert registry.gate_names() == (*registry.gate_names(Scope.NODE), "rdma_pair", "rdma_pair_gpu", "load_errors", "nccl_group")
+    assert registry.gate_names() == (
+        *registry.gate_names(Scope.NODE),
+        "rdma_pair",
+        "rdma_pair_gpu",
+        "load_errors",
+        "nccl_group",
+        "storage_throughput",
+    )
 
 
 def test_the_same_gate_twice_is_one() -> None:

@@ -136,17 +136,17 @@ def plan_of(subjects: Sequence[Subject], rung: str = "") -> Any:
 
 
 def test_every_node_gets_its_number_and_the_first_one_waits_for_all() -> None:
-    plan = plan_of([storage_subject(name, file_mib=64, timeout_s=300) for name in NAMES])
+    plan = plan_of([storage_subject(name, file_mib=64, timeout_s=100) for name in NAMES])
     steps = {name: own[0] for name, own in plan.steps.items()}
     assert {len(own) for own in plan.steps.values()} == {1}
     assert [(s.name, s.device, s.timeout_s, s.exclusive) for s in steps.values()] == [
-        ("group@scratch", PATH, 300, True), ("member@scratch", PATH, 300, True), ("member@scratch", PATH, 300, True)]  # fmt: skip
+        ("group@nas1:/scratch", PATH, 460, True), ("member@nas1:/scratch", PATH, 460, True), ("member@nas1:/scratch", PATH, 460, True)]  # fmt: skip
     assert steps["n1"].peers == NAMES
     assert [name for name, _ in steps["n1"].members] == ["n2", "n3"]
     assert [(steps[n].peer, steps[n].peer_address, steps[n].peers) for n in ("n2", "n3")] == [("n1", steps["n1"].address, ())] * 2
     assert " ".join(steps["n3"].argv) == (
         "python3 storage_throughput.py --mount /mnt/scratch --folder .clusterctl-burnin --key nas1:/scratch --index 2 --count 3 "
-        "--files 8 --file-mib 64 --small-files 1000 --asks 10 --phase-s 60 --limit-s 300"
+        "--files 8 --file-mib 64 --small-files 1000 --asks 10 --phase-s 60 --limit-s 460"
     )
 
 
@@ -159,9 +159,9 @@ def test_each_file_system_is_measured_by_those_that_mount_it_one_after_the_other
     first, second = (batch for _, _, batch in taken["n1"])
     assert first < second
     assert taken == {
-        "n1": [("group@scratch", PATH, first), ("group@home", "/home", second)],
-        "n2": [("member@scratch", "/scratch", first), ("member@home", "/home", second)],
-        "n3": [("member@scratch", PATH, first)],
+        "n1": [("group@nas1:/scratch", PATH, first), ("group@nas2:/home", "/home", second)],
+        "n2": [("member@nas1:/scratch", "/scratch", first), ("member@nas2:/home", "/home", second)],
+        "n3": [("member@nas1:/scratch", PATH, first)],
     }
 
 

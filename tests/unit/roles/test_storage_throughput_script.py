@@ -160,6 +160,20 @@ def test_a_node_that_is_ended_removes_its_files_and_the_others_name_it(tmp_path:
     assert entries(mount) == ["burn", "burn/in"]
 
 
+def test_a_node_that_is_ended_while_it_writes_stops_and_removes_its_files(tmp_path: Path, mount: Path) -> None:
+    slow = "import os, time, storage_files\nstorage_files.os.write = lambda f, b, w=os.write: (time.sleep(0.2), w(f, b[:65536]))[1]"
+    nodes = [StorageNode(tmp_path, mount, i, 2, LOAD, slow) for i in range(2)]
+    wait_for_file(mount, "1/file0")
+    nodes[1].process.terminate()
+    begun = time.monotonic()
+    assert nodes[1].end()[0] == 1
+    assert time.monotonic() - begun < 5
+    assert not list(mount.glob("burn/in/run-*/1"))
+    nodes[0].process.terminate()
+    nodes[0].end()
+    assert entries(mount) == ["burn", "burn/in"]
+
+
 def test_what_a_killed_run_left_is_gone_after_the_next_one(tmp_path: Path, mount: Path) -> None:
     nodes = [StorageNode(tmp_path, mount, i, 2, LOAD, SLEEPY) for i in range(2)]
     wait_for_file(mount, "at2/0")
@@ -176,7 +190,7 @@ def test_what_a_killed_run_left_is_gone_after_the_next_one(tmp_path: Path, mount
 
 def test_a_node_that_never_comes_is_named(mount: Path) -> None:
     ((status, run),) = [
-        (s, storage_throughput.read_run(t)) for s, t in [StorageNode(mount.parent, mount, 0, 2, LOAD._replace(limit_s=22)).end()]
+        (s, storage_throughput.read_run(t)) for s, t in [StorageNode(mount.parent, mount, 0, 2, LOAD._replace(limit_s=42)).end()]
     ]
     assert (status, run.problem, run.missing, entries(mount)) == (storage_throughput.ALONE, "alone", (1,), ["burn", "burn/in"])
 

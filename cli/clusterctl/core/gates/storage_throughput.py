@@ -10,13 +10,12 @@ from pydantic import Field
 from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.limits import compare_with_limits, limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
-from clusterctl.core.gates.judging.reading import not_run, read_record
+from clusterctl.core.gates.judging.storage_outputs import node_output, node_samples, read_partly
 from clusterctl.core.gates.judging.storage_runs import StorageGroup, group_faults, group_samples, spread_text, wrong_contents
 from clusterctl.core.gates.planning.group_steps import ALL, LAUNCHER, MEMBER, of_run, variant_of
 from clusterctl.core.gates.planning.shared_mounts import SharedMount, shared_mounts_of
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import Seconds, at_level
-from clusterctl.core.parsers import UnparsableError
 from clusterctl.core.parsers.storage_throughput import (
     BANDWIDTH_UNIT,
     FILE_RATES,
@@ -24,9 +23,6 @@ from clusterctl.core.parsers.storage_throughput import (
     READ,
     SEEN,
     WRITE,
-    missing_phase,
-    parse,
-    read_storage_run,
 )
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import RawRecord, Sample
+    from clusterctl.model.gate_result import RawRecord
     from clusterctl_tools.storage_throughput import StorageRun
 
 # No word of it is `.` or `..`, which leads out of the mount.
@@ -56,6 +52,12 @@ _REASONS = {
 }
 
 
+# Write, read, make, look at, remove, ask.
+_PARTS = 6
+# The program keeps 40 s of its limit for its end.
+_EndSeconds = Annotated[int, Field(ge=60, le=86400)]
+
+
 class StorageThroughputSettings(GroupSettings):
     """What each node does on each shared mount. `search` has no meaning here: no node is looked for.
 
@@ -68,7 +70,7 @@ class StorageThroughputSettings(GroupSettings):
         asks: how many writes the next node must answer.
         seen_s: within what a write and its answer, which is a write, too, must both be seen; then each was.
         phase_s: a phase ends then, with what was done.
-        timeout_s: of a mount, start and end included.
+        timeout_s: for start, flushing and end, on top of `phase_s` for each part of a phase.
     """
 
     mounts: list[str] = []
@@ -79,7 +81,7 @@ class StorageThroughputSettings(GroupSettings):
     asks: Annotated[int, Field(ge=1, le=1000)] = 10
     seen_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     phase_s: Seconds = 60
-    timeout_s: Seconds | dict[Level, Seconds] = 900
+    timeout_s: _EndSeconds | dict[Level, _EndSeconds] = 300
 
 
 class StorageThroughput(GroupGate[StorageThroughputSettings]):
@@ -114,11 +116,15 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
     def _argv(
         self, settings: StorageThroughputSettings, level: Level, mount: SharedMount, shared: SharedMount, place: tuple[int, int]
     ) -> tuple[str, ...]:
-        limit_s = at_level(settings.timeout_s, level)
+        limit_s = self.limit_s(settings, level, ())
         load = tool.StorageLoad(
             settings.folder, settings.files, settings.file_mib, settings.small_files, settings.asks, settings.phase_s, limit_s
         )
         return tuple(tool.storage_argv(mount.path, shared.source, *place, load))
+
+    def limit_s(self, settings: StorageThroughputSettings, level: Level, members: Sequence[Subject]) -> int:  # noqa: ARG002 the same for any number
+        """Of one file system."""
+        return at_level(settings.timeout_s, level) + _PARTS * settings.phase_s
 
     def plan_rung(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], rung: str) -> GateSteps:
         """All nodes that share a file system, one file system after the other; at full width only."""
@@ -158,11 +164,11 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         first = number == 0
         return GateStep(
             gate=self.name,
-            name=f"{LAUNCHER if first else MEMBER}@{shared.name}",
+            name=f"{LAUNCHER if first else MEMBER}@{shared.source}",
             tool=self.tool,
             side=Side.SOLO,
             argv=self._argv(settings, level, mount, shared, (number, len(sharing))),
-            timeout_s=at_level(settings.timeout_s, level),
+            timeout_s=self.limit_s(settings, level, ()),
             batch=batch,
             device=mount.path,
             peer="" if first else lead.name,
@@ -202,14 +208,17 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         outputs: dict[str, StorageRun] = {}
         missing: dict[str, GateResult] = {}
         for number, name in enumerate(lead.peers):
-            found = self._output(records.get(name), lead, number, settings.asks)
+            found = node_output(self, records.get(name), lead, number, settings.asks)
             if isinstance(found, GateResult):
                 missing[name] = replace(found, node=name, peers=lead.peers, device=records[name].device if name in records else lead.device)
             else:
                 outputs[name] = found
-        blank = GateResult(self.name, "", Outcome.PASS, "rates", device=lead.device, source="", op=variant_of(lead))
-        group = StorageGroup(blank, outputs, {n: _samples(records[n]) for n in outputs}, settings.seen_s)
-        wrong = wrong_contents(replace(group, outputs={**outputs, **_partly_read(records, missing)}))
+        mount = next((m.name for m in self._mounts(evidence.subjects[lead.node]) if m.source == variant_of(lead)), "")
+        blank = GateResult(self.name, "", Outcome.PASS, "rates", device=lead.device, op=mount, simulated=lead.simulated)
+        group = StorageGroup(blank, outputs, {n: node_samples(records[n]) for n in outputs}, settings.seen_s)
+        # A wrong block counts also where a node did not go to its end.
+        partly = {name: run for name in missing if name in records and (run := read_partly(records[name]))}
+        wrong = wrong_contents(replace(group, outputs={**outputs, **partly}))
         if missing:
             own = tuple(name for name, r in missing.items() if r.reason is not GateReason.PEER_SILENT)
             waited = replace(blank, outcome=Outcome.COULD_NOT_RUN, hint=self._without(own, lead.peers) if own else "", peers=lead.peers)
@@ -217,37 +226,6 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
             every = [replace(r, hint=waited.hint) if r.reason is GateReason.PEER_SILENT else r for r in missing.values()]
             return [*wrong.values(), *(r for r in (*every, *rest) if r.node not in wrong)]
         return [*wrong.values(), *self._of_group(evidence, lead, group)]
-
-    def _output(self, record: RawRecord | None, lead: RawRecord, number: int, asks: int) -> StorageRun | GateResult:
-        """The whole output of a node, or why there is none."""
-        if record is None:
-            return GateResult(self.name, "", Outcome.COULD_NOT_RUN, "complete", detail="no record came back", reason=GateReason.NO_RECORD)
-        try:
-            run = read_storage_run(record.stdout)
-        except UnparsableError:
-            run = None
-        if run is None or record.error or record.exit_status != 0:
-            return self._ended(record, lead)
-        blank = GateResult(self.name, record.node, Outcome.COULD_NOT_RUN, "complete", simulated=record.simulated)
-        if (run.number, run.nodes, run.mount) != (number, len(lead.peers), record.device):
-            where = f"it was number {run.number} of {run.nodes} on {run.mount}"
-            return replace(
-                blank, reason=GateReason.WRONG_RUN, detail=f"{where}, planned was {number} of {len(lead.peers)} on {record.device}"
-            )
-        if phase := missing_phase(run, asks):
-            return replace(blank, reason=GateReason.INCOMPLETE, detail=f"its output has no result of phase {phase}")
-        if not run.errors and not _samples(record):
-            return not_run(self, record, read_record(self, record))
-        return run
-
-    def _ended(self, record: RawRecord, lead: RawRecord) -> GateResult:
-        """Of a node that did not go to its end; where others were missing, with their names."""
-        result = not_run(self, record, read_record(self, record))
-        run = _read_partly(record)
-        if run is None or record.exit_status != tool.ALONE:
-            return result
-        names = ", ".join(lead.peers[number] for number in run.missing if number < len(lead.peers)) or "another node"
-        return replace(result, detail=f"{names} did not come, or left before the end")
 
     def _incomplete(self, blank: GateResult, missing: Sequence[str]) -> GateResult:
         """Of a node whose own part is whole, in a group that is not."""
@@ -283,33 +261,13 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
 
     def last_line(self, record: RawRecord) -> str:
         """What ended it, without the JSON around it."""
-        run = _read_partly(record)
+        run = read_partly(record)
         return run.detail if run and run.detail else super().last_line(record)
 
     def hint(self, result: GateResult) -> str:
         """By what was found."""
         action = _WRONG if result.reason is GateReason.WRONG_CONTENT else _SLOW
         return f"{action}; {_AGAIN}".format(node=result.node)
-
-
-def _samples(record: RawRecord) -> tuple[Sample, ...]:
-    try:
-        return parse(record.stdout)
-    except UnparsableError:
-        return ()
-
-
-def _read_partly(record: RawRecord) -> StorageRun | None:
-    try:
-        return tool.read_run(record.stdout)
-    except ValueError:
-        return None
-
-
-def _partly_read(records: Mapping[str, RawRecord], missing: Mapping[str, GateResult]) -> dict[str, StorageRun]:
-    """The outputs of nodes that did not go to their end: a wrong block counts all the same."""
-    found = {name: _read_partly(records[name]) for name in missing if name in records}
-    return {name: run for name, run in found.items() if run}
 
 
 GATE = StorageThroughput()
