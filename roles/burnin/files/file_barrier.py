@@ -1,7 +1,8 @@
 """Nodes that share a folder wait for each other in it, phase after phase. Standard library, Python 3.8+.
 
-The first node makes the folder and sees who has arrived; the others read its word for `go on`. A name that was not there when a client of NFS looked
-for it may stay unseen for half a minute, so every folder and every word is there before anybody asks for it, and is opened anew each time.
+The first node makes the folder and sees who has arrived; the others read its word for `go on`. A client of NFS remembers names, also that there was
+none, until it asks the server about their folder again: each folder and file is opened anew by its name, which makes it ask (close-to-open: nfs(5);
+nfs_lookup_verify_inode in fs/nfs/dir.c). A mount with `nocto` does not, and its nodes wait longer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import suppress
 
 from shared_folder import FOLDER, names_in, open_folder, remove_dead_runs, remove_tree
 
-# Not confirmed on NFS: that opening a folder anew makes its client ask the server, whatever it remembers of a name (nfs(5), close-to-open; fs/nfs/dir.c).
+# Not confirmed on a running server of NFS: that all nodes see each other's arrival at once, as the source of the kernel says.
 PHASE, ARRIVED = "phase", "at"
 ABORTED = 99999999
 DIGITS = 8

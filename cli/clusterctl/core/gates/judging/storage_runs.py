@@ -60,7 +60,7 @@ def wrong_contents(group: StorageGroup) -> dict[str, GateResult]:
             source=_SOURCE,
             value=float(run.wrong),
             limit=0.0,
-            detail=f"{first or 'its digests differ'}{f'; wrong on {_names(others)}, too' if others else ''}",
+            detail=f"{first}{f'; wrong on {_names(others)}, too' if others else ''}",
         )
     return found
 
