@@ -11,6 +11,8 @@ PROGRAM = "storage_throughput.py"
 NOT_MOUNTED, IO_ERROR, ALONE, NO_SPACE = 3, 4, 5, 6
 # The content is compared in blocks.
 BLOCK_MIB = 4
+# It waits no longer for the answer to a write.
+NEVER_S = 10
 LOCK_KINDS = ("flock", "fcntl")
 GRANTED, REFUSED = "granted", "refused"
 

@@ -136,7 +136,8 @@ class FileBarrier:
             if self.index == 0:
                 remove_tree(self.parent, f".{self.name}")
             return
-        remove_tree(self.run, str(self.index))
+        if self.own >= 0:
+            remove_tree(self.run, str(self.index))
         with suppress(OSError):
             if not any(entry.isdigit() for entry in names_in(self.parent, self.name)):
                 remove_tree(self.parent, self.name)

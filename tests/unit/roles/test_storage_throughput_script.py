@@ -174,6 +174,18 @@ def test_a_node_that_is_ended_while_it_writes_stops_and_removes_its_files(tmp_pa
     assert entries(mount) == ["burn", "burn/in"]
 
 
+def test_a_second_process_of_the_same_node_touches_nothing_of_the_first(tmp_path: Path, mount: Path) -> None:
+    nodes = [StorageNode(tmp_path, mount, i, 2, LOAD, SLEEPY) for i in range(2)]
+    wait_for_file(mount, "at2/0")
+    status, text = StorageNode(tmp_path, mount, 1, 2).end()
+    assert (status, "EEXIST" in storage_throughput.read_run(text).detail) == (storage_throughput.IO_ERROR, True)
+    assert list(mount.glob("burn/in/run-*/1/file0"))
+    for one in nodes:
+        one.process.terminate()
+        one.end()
+    assert entries(mount) == ["burn", "burn/in"]
+
+
 def test_what_a_killed_run_left_is_gone_after_the_next_one(tmp_path: Path, mount: Path) -> None:
     nodes = [StorageNode(tmp_path, mount, i, 2, LOAD, SLEEPY) for i in range(2)]
     wait_for_file(mount, "at2/0")
@@ -242,6 +254,7 @@ def test_script_and_tool_agree() -> None:
     )
     assert program("storage_files").SHOWN == tool._SHOWN
     assert program("storage_files").BLOCK == tool.BLOCK_MIB << 20
+    assert program("storage_sharing").NEVER_S == tool.NEVER_S
     assert tuple(program("storage_sharing").LOCKS) == tool.LOCK_KINDS
 
 
