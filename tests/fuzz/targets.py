@@ -249,7 +249,7 @@ def _storage_target() -> Target:
     error = {"error": "EIO", "detail": "Input/output error"}
     bad = [
         storage_output(0, 2, {"read": wrong, **twice, "seen": late}),
-        storage_output(0, 2, {"write": error, "read": None, "small_files": error, "seen": error}),
+        storage_output(0, 2, {"write": error, "read": None, "other_read": error, "small_files": error, "seen": error}),
         storage_output(0, 2, cut=5),
         storage_output(1, 3, twice),
     ]

@@ -35,6 +35,7 @@ LOAD = StorageLoad(folder="burn/in", files=2, file_mib=4, small_files=20, asks=3
 PHASES: dict[str, dict[str, Any]] = {
     "write": {"bytes": 2 * GIB, "asked_bytes": 2 * GIB, "duration_s": 2.0},
     "read": {"bytes": 2 * GIB, "asked_bytes": 2 * GIB, "duration_s": 1.0, "direct": True, "wrong": 0, "wrong_first": []},
+    "other_read": {"bytes": GIB, "asked_bytes": GIB, "duration_s": 0.5, "direct": True, "wrong": 0, "wrong_first": []},
     "small_files": {"created": 1000, "create_s": 2.0, "stated": 1000, "stat_s": 0.5, "removed": 1000, "remove_s": 1.0},
     "flock": {"kind": "flock", "held": True, "while_held": "refused", "when_free": "granted"},
     "fcntl": {"kind": "fcntl", "held": True, "while_held": "refused", "when_free": "granted"},

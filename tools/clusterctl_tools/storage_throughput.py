@@ -20,7 +20,7 @@ GRANTED, REFUSED = "granted", "refused"
 _MOST = 1 << 62
 # Places of wrong blocks that it prints.
 _SHOWN = 8
-_PHASES = ("write", "read", "small_files", "lock", "seen")
+_PHASES = ("write", "read", "other_read", "small_files", "lock", "seen")
 
 
 class StorageLoad(NamedTuple):
@@ -87,6 +87,7 @@ class StorageRun(NamedTuple):
         number, nodes: of the node in its group, from 0 on, and of how many.
         direct: it read past the cache of the node.
         wrong: how many blocks had another content than was written; wrong_first: (file, block) of the first ones.
+        other_read: of the first file of the next node; other_wrong: blocks with another content than that one wrote.
         files: `create`, `stat`, `remove` -> what was done.
         round_trips_s: from a write to the answer of the next node, which is a write, too; asked: how many questions that are answers to.
         problem: what ended it: `not_mounted`, `no_space`, `io_error`, `alone`; detail: the same for people.
@@ -104,6 +105,8 @@ class StorageRun(NamedTuple):
     direct: bool
     wrong: int
     wrong_first: Tuple[Tuple[int, int], ...]
+    other_read: Optional[Transfer]
+    other_wrong: int
     files: Dict[str, FileRate]
     locks: Tuple[LockTry, ...]
     round_trips_s: Tuple[float, ...]
@@ -155,9 +158,8 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
     index, count = (_number(head, "index"), _number(head, "count")) if head else (0, 0)
     if head and not index < count:
         raise ValueError("it is number {} of {}".format(index, count))
-    wrong, wrong_first = (_number(read, "wrong"), tuple(_place(value) for value in _list(read, "wrong_first"))) if read else (0, ())
-    if len(wrong_first) != min(wrong, _SHOWN):
-        raise ValueError("{} of its blocks are wrong, and {} places are named".format(wrong, len(wrong_first)))
+    wrong, wrong_first = _wrong(read)
+    other = lines.get("other_read")
     trips = tuple(_seconds(value) for value in _list(seen, "round_trips_s")) if seen else ()
     return StorageRun(
         mount=_text(head, "mount") if head else "",
@@ -170,6 +172,8 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
         direct=bool(read and read.get("direct") is True),
         wrong=wrong,
         wrong_first=wrong_first,
+        other_read=_transfer(other) if other else None,
+        other_wrong=_wrong(other)[0],
         files=_rates(lines["small_files"]) if "small_files" in lines else {},
         locks=locks,
         round_trips_s=trips,
@@ -187,6 +191,16 @@ def _transfer(values: Dict[str, Any]) -> Transfer:
     if done > asked:
         raise ValueError("{} of {} bytes were transferred".format(done, asked))
     return Transfer(done, asked, _seconds(values.get("duration_s")))
+
+
+def _wrong(read: Optional[Dict[str, Any]]) -> Tuple[int, Tuple[Tuple[int, int], ...]]:
+    """How many blocks are wrong, and where the first ones are."""
+    if read is None:
+        return 0, ()
+    wrong, first = _number(read, "wrong"), tuple(_place(value) for value in _list(read, "wrong_first"))
+    if len(first) != min(wrong, _SHOWN):
+        raise ValueError("{} of its blocks are wrong, and {} places are named".format(wrong, len(first)))
+    return wrong, first
 
 
 def _rates(values: Dict[str, Any]) -> Dict[str, FileRate]:

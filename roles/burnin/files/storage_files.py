@@ -8,6 +8,7 @@ import mmap
 import os
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class Checkpoint:
         """SHA-256 of every block, beforehand: it takes a processor longer than the writing."""
         self.digests = [[] for _ in range(self.files)]
         self._all(lambda file: self.digests[file].extend(hashlib.sha256(self.block(file, n)).digest() for n in range(self.blocks)))
+
+    def find(self) -> None:
+        """Take what another node wrote as written, as far as it is there."""
+        for file in range(self.files):
+            with suppress(FileNotFoundError):
+                size = os.stat(f"file{file}", dir_fd=self.folder, follow_symlinks=False).st_size
+                self.written[file] = min(size // BLOCK, self.blocks)
 
     def write(self) -> dict[str, Any]:
         """Write all files, each to the server (fsync)."""
@@ -102,6 +110,8 @@ class Checkpoint:
         return self.written[file] * BLOCK
 
     def _read(self, file: int) -> int:
+        if not self.written[file]:
+            return 0
         until = time.monotonic() + self.seconds
         opened = self._open_uncached(f"file{file}")
         size = 0

@@ -3,7 +3,7 @@
 storage_throughput.py --mount PATH --folder F --key K --index I --count N --files F --file-mib M --small-files S --asks A --phase-s P --limit-s L
 
 It runs beside plan.json of the burn-in, whose secret names the folder of the run: F/run-.../I below the mount, which is removed at the end. Node I reads
-what it wrote itself, and shares locks and marks with the node after it. Standard library, Python 3.8.
+what it wrote itself and a file of the node after it, with which it shares locks and marks, too. Standard library, Python 3.8.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from file_barrier import AloneError, FileBarrier
-from shared_folder import MOUNTS, NotMountedError, open_mount
+from shared_folder import FOLDER, MOUNTS, NotMountedError, open_mount
 from storage_files import Checkpoint, small_files
 from storage_sharing import Exchange, LockPair, make_marks
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 NOT_MOUNTED, IO_ERROR, ALONE, NO_SPACE = 3, 4, 5, 6
-PHASES = 8
+PHASES = 9
 # What is left of the time limit for the end; twice of it for the first node.
 END_S = 20
 # Beside the time of a phase, for the flushing of what it wrote.
@@ -45,8 +45,9 @@ class NoSpaceError(Exception):
 class Measurement:
     """One node's part, in the phases of the group."""
 
-    def __init__(self, options: argparse.Namespace, barrier: FileBarrier, content: bytes) -> None:
-        self.options, self.barrier, self.content = options, barrier, content
+    def __init__(self, options: argparse.Namespace, barrier: FileBarrier, secret: str) -> None:
+        self.options, self.barrier, self.secret = options, barrier, secret
+        self.following = (options.index + 1) % options.count
         self.stop = threading.Event()
         self.until = time.monotonic() + options.limit_s - (END_S if options.index else 2 * END_S)
         self.broken: set[str] = set()
@@ -55,10 +56,8 @@ class Measurement:
         """All phases; an error in one is printed, and the node goes on with the next one, for the others wait for it."""
         options, barrier = self.options, self.barrier
         barrier.enter(self.wait_until())
-        checkpoint = Checkpoint(
-            barrier.own, self.content, files=options.files, file_mib=options.file_mib, seconds=options.phase_s, stop=self.stop
-        )
-        locks = LockPair(barrier, (options.index + 1) % options.count)
+        checkpoint = self.checkpoint(barrier.own, options.index, options.files)
+        locks = LockPair(barrier, self.following)
         # What the other nodes look for: without it, this node leaves.
         make_marks(barrier.own)
         locks.make()
@@ -67,6 +66,8 @@ class Measurement:
         self.attempt("write", lambda: emit(phase="write", **checkpoint.write()))
         self.meet()
         self.attempt("read", lambda: emit(phase="read", **checkpoint.read()), needs="write")
+        self.meet()
+        self.attempt("other_read", lambda: emit(phase="other_read", **self.read_other()))
         self.meet()
         self.attempt("small_files", lambda: emit(phase="small_files", **small_files(barrier.own, options.small_files, options.phase_s)))
         self.meet()
@@ -81,6 +82,20 @@ class Measurement:
             emit(phase="lock", kind=kind, **found)
         self.attempt("seen", lambda: emit(phase="seen", **Exchange(barrier, options.asks).run(options.phase_s, self.stop)))
         self.meet()
+
+    def checkpoint(self, folder: int, number: int, files: int) -> Checkpoint:
+        """The files of a node, whose content every node of the run knows."""
+        content = hashlib.shake_256(f"{self.secret} {number}".encode()).digest(Checkpoint.CONTENT)
+        options = self.options
+        return Checkpoint(folder, content, files=files, file_mib=options.file_mib, seconds=options.phase_s, stop=self.stop)
+
+    def read_other(self) -> dict[str, Any]:
+        """Read the first file of the next node, of which this one has nothing in its cache."""
+        folder = os.open(str(self.following), FOLDER, dir_fd=self.barrier.run)
+        other = self.checkpoint(folder, self.following, 1)
+        other.find()
+        other.prepare()
+        return other.read()
 
     def attempt(self, phase: str, work: Callable[[], None], needs: str = "") -> None:
         """Do a phase or a part of one, and print the first error of the file system in it."""
@@ -116,8 +131,12 @@ def emit(**values: Any) -> None:
 
 def name_of_run(plan: dict[str, Any], options: argparse.Namespace) -> str:
     """The folder of the run: only its nodes know the name beforehand."""
-    secret = f"{plan['token']} {plan['run']} {options.key}"
-    return f"run-{hashlib.sha256(secret.encode()).hexdigest()[:16]}-{options.limit_s}"
+    return f"run-{hashlib.sha256(secret_of(plan, options).encode()).hexdigest()[:16]}-{options.limit_s}"
+
+
+def secret_of(plan: dict[str, Any], options: argparse.Namespace) -> str:
+    """What the nodes of a run have in common, and nobody else."""
+    return f"{plan['token']} {plan['run']} {options.key}"
 
 
 def check_space(root: int, options: argparse.Namespace) -> None:
@@ -147,8 +166,7 @@ def measure(options: argparse.Namespace, plan: dict[str, Any], table: Path) -> N
     check_space(mount.root, options)
     words = [word for word in options.folder.split("/") if word]
     barrier = FileBarrier(mount.root, words, name_of_run(plan, options), index=options.index, count=options.count, phases=PHASES)
-    content = hashlib.shake_256(f"{plan['token']} {plan['node']}".encode()).digest(Checkpoint.CONTENT)
-    measurement = Measurement(options, barrier, content)
+    measurement = Measurement(options, barrier, secret_of(plan, options))
     try:
         measurement.run()
     except BaseException:

@@ -140,13 +140,13 @@ def test_every_node_gets_its_number_and_the_first_one_waits_for_all() -> None:
     steps = {name: own[0] for name, own in plan.steps.items()}
     assert {len(own) for own in plan.steps.values()} == {1}
     assert [(s.name, s.device, s.timeout_s, s.exclusive) for s in steps.values()] == [
-        ("group@nas1:/scratch", PATH, 460, True), ("member@nas1:/scratch", PATH, 460, True), ("member@nas1:/scratch", PATH, 460, True)]  # fmt: skip
+        ("group@nas1:/scratch", PATH, 520, True), ("member@nas1:/scratch", PATH, 520, True), ("member@nas1:/scratch", PATH, 520, True)]  # fmt: skip
     assert steps["n1"].peers == NAMES
     assert [name for name, _ in steps["n1"].members] == ["n2", "n3"]
     assert [(steps[n].peer, steps[n].peer_address, steps[n].peers) for n in ("n2", "n3")] == [("n1", steps["n1"].address, ())] * 2
     assert " ".join(steps["n3"].argv) == (
         "python3 storage_throughput.py --mount /mnt/scratch --folder .clusterctl-burnin --key nas1:/scratch --index 2 --count 3 "
-        "--files 8 --file-mib 64 --small-files 1000 --asks 10 --phase-s 60 --limit-s 460"
+        "--files 8 --file-mib 64 --small-files 1000 --asks 10 --phase-s 60 --limit-s 520"
     )
 
 
@@ -249,7 +249,7 @@ def test_what_is_not_a_whole_output_never_passes(begin: int, length: int) -> Non
 VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=3)
 
 
-@given(st.sampled_from(["write", "read", "small_files", "flock", "seen", "head"]), st.data())
+@given(st.sampled_from(["write", "read", "other_read", "small_files", "flock", "seen", "head"]), st.data())
 def test_a_value_of_another_kind_is_no_evidence_and_no_crash(phase: str, data: st.DataObject) -> None:
     text = storage_output(0, 2)
     lines = [json.loads(line) for line in text.splitlines()]

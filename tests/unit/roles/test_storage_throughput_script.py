@@ -73,6 +73,8 @@ def test_three_nodes_together_and_nothing_stays(tmp_path: Path, mount: Path) -> 
         assert (run.mount, run.fstype, run.source, run.number, run.nodes) == (str(mount), "nfs4", "nas1:/scratch", number, 3)
         assert run.written is not None
         assert run.written.done_bytes == run.written.asked_bytes == 2 * 4 << 20
+        assert run.other_read is not None
+        assert (run.other_read.done_bytes, run.other_wrong) == (4 << 20, 0)
         assert [(lock.kind, lock.held, lock.while_held, lock.when_free) for lock in run.locks] == [
             ("flock", True, "refused", "granted"),
             ("fcntl", True, "refused", "granted"),
@@ -150,7 +152,7 @@ def test_the_next_run_removes_what_a_dead_one_left_and_nothing_else(mount: Path)
 
 def test_a_node_that_is_ended_removes_its_files_and_the_others_name_it(tmp_path: Path, mount: Path) -> None:
     nodes = [StorageNode(tmp_path, mount, i, 3, LOAD, SLEEPY if i == 1 else "") for i in range(3)]
-    wait_for_file(mount, "at3/2")
+    wait_for_file(mount, "at4/2")
     nodes[1].process.terminate()
     begun = time.monotonic()
     found = [n.end() for n in nodes]
@@ -176,7 +178,7 @@ def test_a_node_that_is_ended_while_it_writes_stops_and_removes_its_files(tmp_pa
 
 def test_a_second_process_of_the_same_node_touches_nothing_of_the_first(tmp_path: Path, mount: Path) -> None:
     nodes = [StorageNode(tmp_path, mount, i, 2, LOAD, SLEEPY) for i in range(2)]
-    wait_for_file(mount, "at2/0")
+    wait_for_file(mount, "at3/0")
     status, text = StorageNode(tmp_path, mount, 1, 2).end()
     assert (status, "EEXIST" in storage_throughput.read_run(text).detail) == (storage_throughput.IO_ERROR, True)
     assert list(mount.glob("burn/in/run-*/1/file0"))
@@ -188,7 +190,7 @@ def test_a_second_process_of_the_same_node_touches_nothing_of_the_first(tmp_path
 
 def test_what_a_killed_run_left_is_gone_after_the_next_one(tmp_path: Path, mount: Path) -> None:
     nodes = [StorageNode(tmp_path, mount, i, 2, LOAD, SLEEPY) for i in range(2)]
-    wait_for_file(mount, "at2/0")
+    wait_for_file(mount, "at3/0")
     for one in nodes:
         one.process.send_signal(signal.SIGKILL)
         one.process.wait()
@@ -213,11 +215,18 @@ def test_another_content_than_was_written_is_seen(mount: Path, patch: str) -> No
     assert (good.wrong, status, bad.wrong, bad.wrong_first) == (0, 0, 1, ((1, 0),))
 
 
+def test_another_content_of_the_next_node_is_seen(mount: Path) -> None:
+    (_, reader), (_, writer) = group(mount, patches={1: OTHER_CONTENT.replace("file1", "file0")})
+    assert (reader.wrong, reader.other_wrong, writer.wrong, writer.other_wrong) == (0, 1, 1, 0)
+
+
 def test_an_error_ends_a_phase_and_holds_up_nobody(mount: Path) -> None:
     (first, good), (second, bad) = group(mount, patches={1: NO_WRITES})
     assert (first, second, good.errors, good.ended, bad.ended) == (0, 0, (), True, True)
     assert [(e.phase, e.code, e.detail) for e in bad.errors] == [("write", "EIO", "Input/output error")]
     assert (bad.written, bad.read) == (None, None)
+    assert good.other_read is not None
+    assert good.other_read.done_bytes == 0
     assert entries(mount) == ["burn", "burn/in"]
 
 

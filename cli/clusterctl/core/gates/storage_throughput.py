@@ -52,8 +52,8 @@ _REASONS = {
 }
 
 
-# Write, read, make, look at, remove, ask.
-_PARTS = 6
+# Write, read, read another's, make, look at, remove, ask.
+_PARTS = 7
 # The program keeps 40 s of its limit for its end.
 _EndSeconds = Annotated[int, Field(ge=60, le=86400)]
 
@@ -102,6 +102,8 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         GateReason.NO_SPACE: "free space, or set gates_settings.storage_throughput.file_mib lower; nothing was written; " + _AGAIN,
         GateReason.IO_ERROR: "look at the error: EACCES and EPERM are permissions of gates_settings.storage_throughput.folder (root of a node may be nobody on the server), "
         "ENOLCK, ENOSYS and EOPNOTSUPP locks that the mount does not offer; EIO and ESTALE are in the kernel logs of client and server; "
+        + _AGAIN,
+        GateReason.WRONG_CONTENT: "save nothing on this file system until it is explained: caches of clients and server that differ; compare client versions and mount options; "
         + _AGAIN,
         GateReason.LOCK_HELD_TWICE: "the mount keeps locks to itself: look for `local_lock`, `nolock` and `localflock` in /proc/mounts; "
         + _AGAIN,

@@ -67,7 +67,9 @@ def wrong_contents(group: StorageGroup) -> dict[str, GateResult]:
 
 def group_faults(group: StorageGroup) -> tuple[GateResult, ...]:
     """What is wrong with the file system as the group uses it, one result per rule, without a node."""
-    return tuple(fault for fault in (_errors(group), _held_twice(group), _not_granted(group), _not_seen(group)) if fault)
+    return tuple(
+        fault for fault in (_errors(group), _other_content(group), _held_twice(group), _not_granted(group), _not_seen(group)) if fault
+    )
 
 
 def group_samples(group: StorageGroup) -> tuple[Sample, ...]:
@@ -110,6 +112,21 @@ def _errors(group: StorageGroup) -> GateResult | None:
     return _fault(group, "errors", GateReason.IO_ERROR, texts, "no error")
 
 
+def _other_content(group: StorageGroup) -> GateResult | None:
+    """What a node reads in a file of the next one, where that one reads its own files rightly."""
+    texts = []
+    for name, run in group.outputs.items():
+        writer = _next(group, name)
+        own = group.outputs[writer]
+        if own.wrong or not run.other_read:
+            continue
+        if run.other_wrong:
+            texts.append(f"{name} reads other content in {run.other_wrong} blocks of a file than {writer} wrote and reads itself")
+        elif own.written and own.written.done_bytes and not run.other_read.done_bytes:
+            texts.append(f"{name} finds nothing in the file that {writer} wrote")
+    return _fault(group, "content", GateReason.WRONG_CONTENT, texts, "what was written")
+
+
 def _held_twice(group: StorageGroup) -> GateResult | None:
     texts = [
         f"{kind}: {asker} got the lock that {holder} held"
@@ -134,7 +151,7 @@ def _locks(group: StorageGroup) -> Iterator[tuple[str, str, str, tuple[str, str]
     """Kind, asker, holder, the answers while it was held and when it was free, whether it was held. Not of nodes whose error says more."""
     usable = {name: run for name, run in group.outputs.items() if not any(e.phase == "lock" for e in run.errors)}
     for asker, run in usable.items():
-        holder = group.nodes[(group.nodes.index(asker) + 1) % len(group.nodes)]
+        holder = _next(group, asker)
         held = {lock.kind: lock.held for lock in usable[holder].locks} if holder in usable else {}
         for lock in run.locks:
             if lock.kind in held:
@@ -143,8 +160,8 @@ def _locks(group: StorageGroup) -> Iterator[tuple[str, str, str, tuple[str, str]
 
 def _not_seen(group: StorageGroup) -> GateResult | None:
     texts, worst = [], 0.0
-    for number, (name, run) in enumerate(group.outputs.items()):
-        following = group.nodes[(number + 1) % len(group.nodes)]
+    for name, run in group.outputs.items():
+        following = _next(group, name)
         if run.asked is None or any(e.phase == "seen" for o in (name, following) for e in group.outputs[o].errors):
             continue
         slowest = max(run.round_trips_s, default=0.0)
@@ -155,6 +172,11 @@ def _not_seen(group: StorageGroup) -> GateResult | None:
             texts.append(f"{name} waited {_number(slowest)} s for the answer of {following}")
     fault = _fault(group, "seen", GateReason.WRITE_NOT_SEEN, texts, f"<= {_number(group.seen_s)} s there and back")
     return replace(fault, value=worst, limit=group.seen_s, unit="s") if fault else None
+
+
+def _next(group: StorageGroup, name: str) -> str:
+    """The node that a node shares its locks and marks with, and of which it reads a file."""
+    return group.nodes[(group.nodes.index(name) + 1) % len(group.nodes)]
 
 
 def _fault(group: StorageGroup, rule: str, reason: GateReason, texts: Sequence[str], expected: str) -> GateResult | None:
