@@ -71,6 +71,7 @@ class GateReason(StrEnum):
     WRONG_CONTENT = "wrong_content"
     # Of a shared file system, not of a node.
     IO_ERROR = "io_error"
+    CONTENT_DIFFERS = "content_differs"
     LOCK_HELD_TWICE = "lock_held_twice"
     LOCK_NOT_GRANTED = "lock_not_granted"
     WRITE_NOT_SEEN = "write_not_seen"

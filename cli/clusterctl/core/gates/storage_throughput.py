@@ -103,7 +103,7 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         GateReason.IO_ERROR: "look at the error: EACCES and EPERM are permissions of gates_settings.storage_throughput.folder (root of a node may be nobody on the server), "
         "ENOLCK, ENOSYS and EOPNOTSUPP locks that the mount does not offer; EIO and ESTALE are in the kernel logs of client and server; "
         + _AGAIN,
-        GateReason.WRONG_CONTENT: "save nothing on this file system until it is explained: caches of clients and server that differ; compare client versions and mount options; "
+        GateReason.CONTENT_DIFFERS: "save nothing on this file system until it is explained: caches of clients and server that differ; compare client versions and mount options; "
         + _AGAIN,
         GateReason.LOCK_HELD_TWICE: "the mount keeps locks to itself: look for `local_lock`, `nolock` and `localflock` in /proc/mounts; "
         + _AGAIN,

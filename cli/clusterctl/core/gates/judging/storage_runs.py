@@ -124,7 +124,7 @@ def _other_content(group: StorageGroup) -> GateResult | None:
             texts.append(f"{name} reads other content in {run.other_wrong} blocks of a file than {writer} wrote and reads itself")
         elif own.written and own.written.done_bytes and not run.other_read.done_bytes:
             texts.append(f"{name} finds nothing in the file that {writer} wrote")
-    return _fault(group, "content", GateReason.WRONG_CONTENT, texts, "what was written")
+    return _fault(group, "content", GateReason.CONTENT_DIFFERS, texts, "what was written")
 
 
 def _held_twice(group: StorageGroup) -> GateResult | None:
