@@ -47,7 +47,7 @@ def missing_phase(run: StorageRun, asks: int) -> str:
         "read": run.read is not None,
         "other_read": run.other_read is not None,
         "small_files": set(run.files) == set(FILE_RATES),
-        "lock": {lock.kind for lock in run.locks} == set(LOCK_KINDS),
+        "lock": {lock.kind for lock in run.locks if lock.while_held and lock.when_free} == set(LOCK_KINDS),
         "seen": run.asked is not None and len(run.round_trips_s) <= run.asked <= asks and (len(run.round_trips_s) in (run.asked - 1, asks)),
     }
     return next((phase for phase, found in there.items() if not found and phase not in failed), "")

@@ -36,9 +36,10 @@ class StorageGroup:
     seen_s: float
 
     @property
-    def nodes(self) -> tuple[str, ...]:
-        """Number in the group -> node."""
-        return tuple(self.outputs)
+    def following(self) -> dict[str, str]:
+        """Node -> the one that it shares its locks and marks with, and of which it reads a file."""
+        nodes = list(self.outputs)
+        return dict(zip(nodes, [*nodes[1:], nodes[0]], strict=True))
 
 
 def wrong_contents(group: StorageGroup) -> dict[str, GateResult]:
@@ -115,13 +116,12 @@ def _errors(group: StorageGroup) -> GateResult | None:
 def _other_content(group: StorageGroup) -> GateResult | None:
     """What a node reads in a file of the next one, where that one reads its own files rightly."""
     texts = []
-    for name, run in group.outputs.items():
-        writer = _next(group, name)
-        own = group.outputs[writer]
+    for name, writer in group.following.items():
+        run, own = group.outputs[name], group.outputs[writer]
         if own.wrong or not run.other_read:
             continue
         if run.other_wrong:
-            texts.append(f"{name} reads other content in {run.other_wrong} blocks of a file than {writer} wrote and reads itself")
+            texts.append(f"{name} reads another content than {writer} wrote and reads itself (wrong blocks: {run.other_wrong})")
         elif own.written and own.written.done_bytes and not run.other_read.done_bytes:
             texts.append(f"{name} finds nothing in the file that {writer} wrote")
     return _fault(group, "content", GateReason.CONTENT_DIFFERS, texts, "what was written")
@@ -150,8 +150,9 @@ def _not_granted(group: StorageGroup) -> GateResult | None:
 def _locks(group: StorageGroup) -> Iterator[tuple[str, str, str, tuple[str, str], bool]]:
     """Kind, asker, holder, the answers while it was held and when it was free, whether it was held. Not of nodes whose error says more."""
     usable = {name: run for name, run in group.outputs.items() if not any(e.phase == "lock" for e in run.errors)}
+    following = group.following
     for asker, run in usable.items():
-        holder = _next(group, asker)
+        holder = following[asker]
         held = {lock.kind: lock.held for lock in usable[holder].locks} if holder in usable else {}
         for lock in run.locks:
             if lock.kind in held:
@@ -160,8 +161,8 @@ def _locks(group: StorageGroup) -> Iterator[tuple[str, str, str, tuple[str, str]
 
 def _not_seen(group: StorageGroup) -> GateResult | None:
     texts, worst = [], 0.0
-    for name, run in group.outputs.items():
-        following = _next(group, name)
+    for name, following in group.following.items():
+        run = group.outputs[name]
         if run.asked is None or any(e.phase == "seen" for o in (name, following) for e in group.outputs[o].errors):
             continue
         slowest = max(run.round_trips_s, default=0.0)
@@ -172,11 +173,6 @@ def _not_seen(group: StorageGroup) -> GateResult | None:
             texts.append(f"{name} waited {_number(slowest)} s for the answer of {following}")
     fault = _fault(group, "seen", GateReason.WRITE_NOT_SEEN, texts, f"<= {_number(group.seen_s)} s there and back")
     return replace(fault, value=worst, limit=group.seen_s, unit="s") if fault else None
-
-
-def _next(group: StorageGroup, name: str) -> str:
-    """The node that a node shares its locks and marks with, and of which it reads a file."""
-    return group.nodes[(group.nodes.index(name) + 1) % len(group.nodes)]
 
 
 def _fault(group: StorageGroup, rule: str, reason: GateReason, texts: Sequence[str], expected: str) -> GateResult | None:
