@@ -231,12 +231,18 @@ def test_an_unusable_state_directory_is_reported(
     assert "Traceback" not in output
 
 
-def test_status_of_a_fleet_imports_no_large_package(tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [None, "operator: somebody\n"], ids=["without clusterctl.yml", "with clusterctl.yml"])
+def test_status_of_a_fleet_imports_nothing_that_it_does_not_use(tmp_path: Path, settings: str | None) -> None:
     with fresh(tmp_path / "state") as store:
         store.register([a_node(f"r{i // 36:03}-n{i % 36:02}", rack=f"rack_{i // 36:03}", slot=i % 36) for i in range(12_500)])
+    if settings:
+        (tmp_path / "clusterctl.yml").write_text(settings)
+    unused = {"ansible", "ansible_runner", "asyncssh", "pydantic", "alembic", "jinja2", "sqlalchemy", "rich", "clusterctl.core.gates"}
+    unused |= {"importlib.metadata", "configparser", "clusterctl.core.near_match", "zoneinfo", "clusterctl.adapters.site_content"}
+    unused |= set() if settings else {"yaml"}
     code = (
         "import sys; from clusterctl import main; code = main.call(['status', 'all', '-o', 'json']); "
-        "heavy = {'ansible', 'ansible_runner', 'asyncssh', 'pydantic', 'alembic', 'jinja2', 'sqlalchemy', 'rich.live'} & set(sys.modules); "
+        f"heavy = {unused} & set(sys.modules); "
         "sys.stderr.write(f'{code} {sorted(heavy)}')"
     )
     environment = os.environ | {"PYTHONPATH": ":".join(sys.path), "CLUSTERCTL_STATE_DIR": str(tmp_path / "state")}

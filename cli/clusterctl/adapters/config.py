@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, CPU_QUOTA_PERCENT, PACKAGED_LAYERS, REBOOT_BUDGET
 from clusterctl.adapters.given_file import read_given_text
-from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
 from clusterctl.core.lemons.lemon_limits import limits_of
 from clusterctl.core.pool_limits import PoolLimits
@@ -222,12 +219,16 @@ def _pool(value: object, root: Path, file: Path | None) -> PoolDeclaration:
 
 def invalid_key(file: Path | None, path: str, message: str, hint: str) -> ConfigError:
     """The error for one key of clusterctl.yml, `path` as in `pool.partition`, with the line where it can be found."""
+    from clusterctl.adapters.yaml_line import yaml_line  # noqa: PLC0415 as in `_read`
+
     line = yaml_line(file, path) if file else 0
     place = f"{file}:{line}: " if line else f"{file}: " if file else ""
     return ConfigError(detail=f"{place}{path}: {message}", hint=hint)
 
 
 def _read(file: Path) -> dict[str, object]:
+    import yaml  # noqa: PLC0415 most of what a command without the file would import
+
     try:
         text = read_given_text(file)
         if text.count("[") + text.count("{") > _MOST_BRACKETS:  # nested, they take the reader a second and more

@@ -8,7 +8,6 @@ import rich_click as click
 from click.shell_completion import CompletionItem
 
 from clusterctl.adapters import config as config_module
-from clusterctl.adapters.ansible.vault_passwords import hand_on_vault_file, hand_on_vault_ids
 from clusterctl.commands import complete
 from clusterctl.terminal.out import FORMATS
 
@@ -46,16 +45,22 @@ def extra_vars_option(function: F) -> F:
 def vault_option(function: F) -> F:
     """`--vault-id` and `--vault-password-file`, as Ansible's own: every Ansible of the command gets them."""
     text = "Vault password file; ANSIBLE_VAULT_PASSWORD_FILE works, too."
-    by_file = click.option(
-        "--vault-password-file", metavar="FILE", help="As Ansible's own.", expose_value=False, callback=lambda *a: hand_on_vault_file(a[2])
-    )
+    by_file = click.option("--vault-password-file", metavar="FILE", help="As Ansible's own.", expose_value=False, callback=_hand_on_file)
     by_id = click.option("--vault-id", "vault_ids", multiple=True, metavar="[LABEL@]FILE", help=text, callback=_hand_on_ids)
     return by_id(by_file(function))
 
 
 def _hand_on_ids(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    from clusterctl.adapters.ansible.vault_passwords import hand_on_vault_ids  # noqa: PLC0415 verbs without Ansible must not pay for it
+
     hand_on_vault_ids(value)
     return value
+
+
+def _hand_on_file(_ctx: click.Context, _param: click.Parameter, value: str) -> None:
+    from clusterctl.adapters.ansible.vault_passwords import hand_on_vault_file  # noqa: PLC0415 as in `_hand_on_ids`
+
+    hand_on_vault_file(value)
 
 
 def output_option(function: F) -> F:

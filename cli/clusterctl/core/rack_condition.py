@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def racks_of(nodes: Iterable[NodeRecord], names: Collection[str]) -> tuple[RackStatus, ...]:
     """The named racks, by name. Nodes without a rack are in none; retired nodes do not count, those at the vendor's are missing."""
     states: dict[str, Counter[State]] = {name: Counter() for name in sorted(names) if name}
-    for node in nodes:
-        if node.rack in states and node.state is not State.RETIRED:
-            states[node.rack][node.state] += 1
+    for (rack, state), count in Counter((n.rack, n.state) for n in nodes).items():
+        if rack in states and state is not State.RETIRED:
+            states[rack][state] = count
     return tuple(RackStatus(name, condition(found), found[State.ADMITTED], found.total()) for name, found in states.items())
 
 

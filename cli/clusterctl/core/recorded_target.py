@@ -5,7 +5,6 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.errors import NothingRecordedError, UnknownNodeError
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def match(nodes: Sequence[NodeRecord], target: str) -> tuple[NodeRecord, ...]:
     for word in (w for w in words if not w.startswith("!")):
         found = _named(names_of, word)
         if not found:
+            from clusterctl.core.near_match import did_you_mean  # noqa: PLC0415 difflib is for a mistyped word only
+
             known = sorted({n.name for n in nodes} | {g for n in nodes for g in n.groups})
             raise UnknownNodeError(target=word, near=did_you_mean(word, known))
         chosen |= found

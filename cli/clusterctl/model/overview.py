@@ -43,6 +43,8 @@ class Overview:
     @property
     def unfinished(self) -> tuple[Unfinished, ...]:
         """The dead runs that concern the shown nodes: no later run has finished them."""
+        if not self.dead_runs:
+            return ()
         shown = {n.name for n in self.nodes}
         last = {n.last_run for n in self.nodes}
         return tuple(u for u in self.dead_runs if shown & set(u.left) or u.run.id in last)

@@ -92,6 +92,7 @@ def _lines(overview: Overview) -> Iterator[str]:
     unanswered = {name: overview.unanswered[name] for name in expected if name in overview.unanswered}
     conditions = {r.name: f" ({r.condition})" for r in overview.racks if r.condition in _SHOWN}
     many = len(overview.nodes) > _MANY
+    badges = {s: badge(s) for s in State}  # once: each one asks whether stdout is a terminal
     for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
         nodes = tuple(group)
         counts = Counter(n.state for n in nodes)
@@ -102,7 +103,7 @@ def _lines(overview: Overview) -> Iterator[str]:
         for node in nodes:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
                 use = _use(overview.busy, node.name)
-                yield _line(node, width, held.get(node.name), unanswered.get(node.name), use)
+                yield _line(node, f"{node.name:<{width}}  {badges[node.state]}", held.get(node.name), unanswered.get(node.name), use)
     for dead in overview.unfinished:
         yield from _unfinished(dead)
     if many:
@@ -116,9 +117,11 @@ def _use(busy: Mapping[str, str] | None, node: str) -> tuple[str, ...]:
     return (f"in use: {printable(busy[node])}" if node in busy else "not in use",)
 
 
-def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | None, use: tuple[str, ...]) -> str:
-    by = f"by {printable(node.owner)}: " if node.owner else ""
-    notes = [*use, *([f"{by}{printable(node.reason)}"] if node.reason or by else [])]
+def _line(node: NodeRecord, begin: str, lease: Lease | None, last: Unanswered | None, use: tuple[str, ...]) -> str:
+    notes = [*use]
+    if node.owner or node.reason:
+        by = f"by {printable(node.owner)}: " if node.owner else ""
+        notes.append(f"{by}{printable(node.reason)}")
     if last is not None:
         why = f": {printable(last.detail)}" if last.detail else ""
         notes.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")
@@ -126,7 +129,7 @@ def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | 
         notes.append("its declared state changed since: `clusterctl plan` says how")
     if lease is not None:
         notes.append(f"held by {lease.holder} (run {lease.run_id}) since {timestamps.short(lease.acquired_at)}")
-    return f"  {node.name:<{width}}  {badge(node.state)}  {timestamps.short(node.since)}  {'; '.join(notes)}".rstrip()
+    return f"  {begin}  {timestamps.short(node.since)}  {'; '.join(notes)}".rstrip()
 
 
 def _unfinished(dead: Unfinished) -> Iterator[str]:

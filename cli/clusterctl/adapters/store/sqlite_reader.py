@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -30,8 +31,9 @@ _BUSY_TIMEOUT_S = 20
 _STATES = {s.value: s for s in State}
 _NODES = (
     "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch, owner,"
-    " leaf, spine, nvlink_domain, reason_code FROM nodes ORDER BY rack, slot, name"
+    " leaf, spine, nvlink_domain, reason_code FROM nodes"
 )
+_RACK_SLOT_NAME = itemgetter(1, 2, 0)
 _LEASES = "SELECT node, run_id, holder, host, pid, mark, acquired_at, expires_at FROM leases ORDER BY node"
 _UNANSWERED = (
     "SELECT v.node, v.run_id, v.status, v.detail, v.at FROM nodes n"
@@ -108,7 +110,8 @@ def _read(database: sqlite3.Connection) -> StoreSnapshot | None:
     for run, host, pid, mark, started_at in database.execute(_OPEN_RUNS):
         if is_dead(Holder(host, pid, mark), started_at, expiry.get(run, ""), now):
             return None
-    nodes = tuple(_node(row) for row in database.execute(_NODES))
+    # sorted here: SQLite would copy every column of every row into its sorter
+    nodes = tuple(map(_node, sorted(database.execute(_NODES), key=_RACK_SLOT_NAME)))
     return StoreSnapshot(nodes, leases, tuple(Unanswered(*row) for row in database.execute(_UNANSWERED)))
 
 
