@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from support.kube_lists import listed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -29,11 +31,15 @@ class LossyKube:
 
     Attributes:
         folder: where the state lies; another one is another cluster at the same address.
+        asked: the targets of the requests that it got over the network.
+        pods: what it lists.
     """
 
     def __init__(self, folder: Path, names: Sequence[str] = ("r12-n01",)) -> None:
         self.kubeconfig = folder / "kubeconfig"
         self.folder = folder
+        self.asked: list[str] = []
+        self.pods: list[dict[str, Any]] = []
         self.start(names)
 
     def start(self, names: Sequence[str]) -> None:
@@ -46,6 +52,7 @@ class LossyKube:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                kube.asked.append(self.path)
                 self._answer(kube.request("GET", self.path, None))
 
             def do_PATCH(self) -> None:
@@ -104,7 +111,7 @@ class LossyKube:
             return int(fault["answer"]), {"kind": "Status", "message": "a fault of this test", "code": fault["answer"]}
         if name in nodes:
             return 200, nodes[name]
-        return 200, {"metadata": {}, "items": list(nodes.values()) if about == "nodes" else []}
+        return 200, listed({"nodes": list(nodes.values()), "pods": self.pods}.get(about, []), path)
 
     def _fault(self, words: str) -> dict[str, Any] | None:
         faults: list[dict[str, Any]] = self._read("faults.json")

@@ -49,6 +49,7 @@ ANSWERS: list[tuple[str, bytes]] = [
         for text in ("5", "[]", "null", "{}", '{"items": 5, "metadata": {}}', '{"items": [5]}')
     ),
     ("a node without a name", whole(json.dumps({"items": [{"metadata": {}}], "metadata": {}}).encode())),
+    ("a pod without a spec", whole(json.dumps({"items": [{"metadata": {"name": "p"}}], "metadata": {}}).encode())),
     ("an error that is no JSON", b"HTTP/1.1 500 Oops\r\nContent-Length: 6\r\n\r\n<html>"),
 ]
 
@@ -57,7 +58,7 @@ ANSWERS: list[tuple[str, bytes]] = [
 def test_any_answer_is_an_error_of_the_pool(tmp_path: Path, answer: bytes) -> None:
     with HostileServer(tmp_path, [answer]) as server:
         found = api(tmp_path, server)
-        for call in (lambda: found.nodes(""), lambda: found.node("n1")):
+        for call in (lambda: found.nodes(""), lambda: found.node("n1"), lambda: found.pods(["n1"])):
             with pytest.raises(PoolError) as caught:
                 call()
             assert caught.value.hint

@@ -17,7 +17,7 @@ from support.roles import ROOT
 from support.stores import fresh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
@@ -137,8 +137,8 @@ class PodsOnly:
 
     found: dict[str, list[dict[str, Any]]]
 
-    def pods(self, node: str) -> list[dict[str, Any]]:
-        return self.found.get(node, [])
+    def pods(self, nodes: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+        return {node: self.found.get(node, []) for node in nodes}
 
 
 def test_to_ask_what_runs_evicts_nothing() -> None:

@@ -172,8 +172,8 @@ class KubernetesPool:
     def _pods(self, nodes: Collection[str], text: Callable[[dict[str, Any]], str]) -> dict[str, str]:
         """Node -> the pods that keep it busy, each as `text` has it."""
         found = {}
-        for node in nodes:
-            texts = [text(p) for p in self._api.pods(node) if keeps_node_busy(p)]
+        for node, pods in self._api.pods(nodes).items():
+            texts = [text(p) for p in pods if keeps_node_busy(p)]
             if texts:
                 found[node] = "pod " + ", ".join(sorted(texts))
         return found

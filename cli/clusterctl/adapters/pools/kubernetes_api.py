@@ -16,7 +16,7 @@ from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, read_node
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 from clusterctl.adapters.pools.kubernetes_nodes import Patch
 
@@ -26,6 +26,11 @@ _PAGE = 500
 # 500,000 nodes or pods; and a list may take ten times as long as one page
 _MOST_PAGES = 1000
 _LIST_LIMITS = 10
+# So many requests for the pods of one node each cost less than to learn the size of the cluster and read all of it.
+_FEW_NODES = 10
+# assumed: from a quarter of the cluster on, one list of all its pods costs less than a request per node
+_LARGE_PART = 4
+_NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 class KubernetesApi:
@@ -48,8 +53,9 @@ class KubernetesApi:
 
     def nodes(self, selector: str) -> tuple[KubernetesNode, ...]:
         """The nodes with these labels."""
+        items = tuple(self._items(self._api.list_node, label_selector=selector))
         with _well_formed():
-            return tuple(read_node(n) for n in self._list(self._api.list_node, label_selector=selector))
+            return tuple(map(read_node, items))
 
     def node(self, name: str) -> KubernetesNode | None:
         """One node; None if Kubernetes does not know it."""
@@ -84,9 +90,26 @@ class KubernetesApi:
         """Change the status of a node."""
         self._call(self._api.patch_node_status, name, patch)
 
-    def pods(self, node: str) -> list[dict[str, Any]]:
-        """All pods of a node."""
-        return self._list(self._api.list_pod_for_all_namespaces, field_selector=f"spec.nodeName={node}")
+    def pods(self, nodes: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+        """Node -> metadata and status of its pods that have not ended.
+
+        A field selector names one node at most: for a large part of the cluster, all its pods are listed once, and those of other nodes dropped page by page.
+        """
+        found: dict[str, list[dict[str, Any]]] = {node: [] for node in nodes}
+        at_once = len(found) > _FEW_NODES and _LARGE_PART * len(found) >= self._size()
+        for selector in [_NOT_ENDED] if at_once else [f"spec.nodeName={node},{_NOT_ENDED}" for node in found]:
+            for pod in self._items(self._api.list_pod_for_all_namespaces, field_selector=selector):
+                with _well_formed():
+                    of_node = found.get(pod["spec"].get("nodeName", ""))
+                if of_node is not None:
+                    of_node.append({"metadata": pod["metadata"], "status": pod.get("status")})
+        return found
+
+    def _size(self) -> int:
+        """How many nodes the cluster has; 1 from a server that counts what it leaves out (`remainingItemCount`) not at all."""
+        page = self._call(self._api.list_node, limit=1)
+        with _well_formed():
+            return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
     def evict(self, namespace: str, name: str) -> str:
         """Ask for the eviction of a pod. Returns why it is refused now, as by a PodDisruptionBudget; empty = it is ending or gone."""
@@ -113,19 +136,19 @@ class KubernetesApi:
                 self._eviction_version = f"{found.get('group', 'policy')}/{found.get('version', 'v1')}"
         return self._eviction_version
 
-    def _list(self, call: Callable[..., Any], **words: Any) -> list[dict[str, Any]]:
-        """Whatever a server names as the next page: no page is read twice, and the list ends."""
-        found: list[dict[str, Any]] = []
+    def _items(self, call: Callable[..., Any], **words: Any) -> Iterator[dict[str, Any]]:
+        """Page by page. Whatever a server names as the next one: no page is read twice, and the list ends."""
         position, read = "", {""}
         until = time.monotonic() + _LIST_LIMITS * self._timeout_s
         while True:
             more: dict[str, Any] = {"_continue": position} if position else {}
             page = self._call(call, limit=_PAGE, **more, **words)
             with _well_formed():
-                found += [{**item, "metadata": {**item["metadata"]}} for item in page["items"]]
+                items = [{**item, "metadata": {**item["metadata"]}} for item in page["items"]]
                 position = str(page["metadata"].get("continue") or "")
+            yield from items
             if not position:
-                return found
+                return
             if position in read or len(read) >= _MOST_PAGES or time.monotonic() > until:
                 raise PoolUnreachableError(
                     detail=_endless(position, loop=position in read), hint="`kubectl get nodes` shows whether it ends there"
