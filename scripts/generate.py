@@ -17,6 +17,7 @@ GENERATORS = (
     "document_schemas.py",
     "assumptions.py",
     "filter_docs.py",
+    "ansible_modules.py",
 )
 
 
