@@ -97,7 +97,7 @@ bench: setup ## Performance suite with two lab nodes and peer tools; writes buil
 	@$(BIN)/python benchmarks/bench.py
 
 docs: setup ## Build the documentation site into build/site
-	$(BIN)/mkdocs build --strict --site-dir build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/site
 
 generate: ## Regenerate READMEs and reference pages
 	$(BIN)/python scripts/generate.py
