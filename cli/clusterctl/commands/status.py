@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import rich_click as click
@@ -47,6 +48,7 @@ def command(ctx: click.Context, target: str, output: str, textfile: Path | None,
 
         show_runs(runs_overview(config.store_url), output)
         return
+    gc.freeze()  # what is imported stays: while thousands of nodes are read, the collector would walk all of it several times
     found = overview(config.store_url, target)
     if ask_pool:
         found = with_pool(config, found)

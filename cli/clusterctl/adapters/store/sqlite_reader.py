@@ -22,7 +22,7 @@ from clusterctl.model.records import Lease, NodeRecord, Unanswered
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from clusterctl.model.recorded_hardware import RecordedHardware
 
@@ -111,7 +111,7 @@ def _read(database: sqlite3.Connection) -> StoreSnapshot | None:
         if is_dead(Holder(host, pid, mark), started_at, expiry.get(run, ""), now):
             return None
     # sorted here: SQLite would copy every column of every row into its sorter
-    nodes = tuple(map(_node, sorted(database.execute(_NODES), key=_RACK_SLOT_NAME)))
+    nodes = _nodes(sorted(database.execute(_NODES), key=_RACK_SLOT_NAME))
     return StoreSnapshot(nodes, leases, tuple(Unanswered(*row) for row in database.execute(_UNANSWERED)))
 
 
@@ -120,9 +120,10 @@ def _lease(row: Sequence[Any]) -> Lease:
     return Lease(node, run_id, holder, Holder(host, pid, mark), acquired_at, expires_at)
 
 
-def _node(row: Sequence[Any]) -> NodeRecord:
-    name, rack, slot, groups, state, *rest = row
-    return NodeRecord(name, rack, slot, _string_list(groups), _STATES[state], *rest)
+def _nodes(rows: Iterable[Sequence[Any]]) -> tuple[NodeRecord, ...]:
+    return tuple(
+        [NodeRecord(name, rack, slot, _string_list(groups), _STATES[state], *rest) for name, rack, slot, groups, state, *rest in rows]
+    )
 
 
 @lru_cache(maxsize=4096)
