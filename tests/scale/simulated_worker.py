@@ -18,7 +18,7 @@ def main(url: str, name: str, state_dir: str, pause_s: str) -> None:
     """Work until it is stopped."""
     command = (sys.executable, "-m", "scale.simulated_shard", url, state_dir, pause_s)
     with Store.open(url) as store:
-        worker = ShardWorker(store, url, Worker(name, SITE, CONTENT, 2), command, show_progress, LOST_AFTER_S)
+        worker = ShardWorker(store, url, Worker(name, SITE, CONTENT, 2), lambda: CONTENT, command, show_progress, LOST_AFTER_S)
         asyncio.run(worker.run())
 
 

@@ -104,12 +104,12 @@ class JobQueue:
                 raise
 
     async def add(self, shards: Iterable[Shard]) -> None:
-        """Queue a job for each shard. Jobs of one shard run one after the other.
+        """Queue a job for each shard. Jobs of one rack run one after the other, those of other orders, too.
 
         No `queueing_lock`: where a second job waits for a shard, procrastinate would refuse to give back the first one of a lost worker.
         """
         for shard in shards:
-            task = self._app.configure_task(TASK, queue=queue_name(shard.site, shard.content), lock=f"shard-{shard.id}")
+            task = self._app.configure_task(TASK, queue=queue_name(shard.site, shard.content), lock=f"rack {shard.site}/{shard.rack}")
             await task.defer_async(shard_id=shard.id)
 
     async def sweep(self, open_shards: Collection[Shard], lost_after_s: float) -> None:

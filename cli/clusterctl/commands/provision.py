@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from clusterctl.commands.options import load_config
-from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, provision_options
+from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, options_of, provision_options
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from clusterctl.model.plan import Plan
-    from clusterctl.model.provision import ProvisionOptions
 
 
 @click.command("provision", cls=WithAnsibleArgs)
@@ -33,12 +32,16 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     from clusterctl.workflows.provision import start  # noqa: PLC0415
     from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest  # noqa: PLC0415
 
+    if given["cancel"]:
+        from clusterctl.commands.queue_racks import cancel_order  # noqa: PLC0415
+
+        return cancel_order(ctx, given)
     _refuse_nonsense(given)
     config = load_config(ctx, given["inventory"], gates=True)
     saved_plan = read_plan(given["plan_file"]) if given["plan_file"] else None
     target = given["target"] or (saved_plan.target if saved_plan else "")
     words = (given["limit"], given["vault_ids"], given["resume"])
-    request = ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, saved_plan)
+    request = ProvisionRequest(target, options_of(given, ansible_args(ctx)), *words, saved_plan)
     if given["queue"]:
         from clusterctl.commands.queue_racks import queue_racks  # noqa: PLC0415
 
@@ -71,13 +74,3 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
         )
     if not (given["yes"] or given["check"] or sys.stdin.isatty()):
         raise UsageProblemError(detail="stdin is not a terminal: the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)")
-
-
-def _options(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:
-    from clusterctl.model.provision import ProvisionOptions  # noqa: PLC0415
-
-    simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "include_drained", "retest", "force", "forks", "diff")}
-    lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
-    args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
-    simple["reason"] = given["reason"] or ""
-    return ProvisionOptions(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

@@ -14,6 +14,8 @@ from clusterctl.commands.options import extra_vars_option, inventory_option, lim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from clusterctl.model.provision import ProvisionOptions
 _ARGS = "clusterctl.ansible_args"
 _LEVELS = click.Choice(["quick", "standard", "full"])
 PLAN_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -56,6 +58,7 @@ _OWN = (
     click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
     click.option("--resume", metavar="RUN", default="", help="Continue an interrupted or killed run.", shell_complete=complete.runs),
     click.option("--queue", is_flag=True, help="Leave it to workers (`clusterctl worker`), one rack each; needs the record in PostgreSQL."),
+    click.option("--cancel", metavar="ORDER", default="", help="End the racks of an order of --queue that no worker has taken yet."),
     click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if something is to be done."),
     click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),
@@ -69,3 +72,14 @@ def provision_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """All of them."""
     shared = (inventory_option, limit_option, extra_vars_option, vault_option, output_option)
     return reduce(lambda f, option: option(f), reversed((*_OWN, *shared)), function)
+
+
+def options_of(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:
+    """What was given, as a run takes it; `more` are the arguments after `--`."""
+    from clusterctl.model.provision import ProvisionOptions  # noqa: PLC0415
+
+    simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "include_drained", "retest", "force", "forks", "diff")}
+    lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
+    args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
+    simple["reason"] = given["reason"] or ""
+    return ProvisionOptions(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

@@ -1,4 +1,4 @@
-"""`clusterctl provision --queue`."""
+"""`clusterctl provision --queue` and `--cancel`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from clusterctl.adapters.store import Store
+from clusterctl.commands.options import load_config
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.terminal import shards as view
@@ -47,4 +49,24 @@ def queue_racks(config: Config, request: ProvisionRequest, given: dict[str, Any]
     if not queued:
         return ExitCode.CHANGES_PENDING
     view.show_queued(queued, given["output"])
+    return ExitCode.OK
+
+
+def cancel_order(ctx: click.Context, given: dict[str, Any]) -> ExitCode:
+    """Cancel what is left of an order, and show it.
+
+    Raises:
+        UsageProblemError: nothing of it waits for a worker.
+    """
+    if given["target"] or given["queue"]:
+        raise UsageProblemError(detail="--cancel takes an order only", hint="clusterctl provision --cancel ORDER")
+    config = load_config(ctx, gates=False)
+    with Store.open(config.store_url) as store:
+        cancelled = store.cancel_shards(given["cancel"], f"cancelled by {config.operator}")
+    if not cancelled:
+        detail = f"no rack of order {given['cancel']!r} waits for a worker"
+        raise UsageProblemError(
+            detail=detail, hint="`clusterctl status --runs` shows orders; a rack that a worker has taken goes on to its end"
+        )
+    view.show_queued(cancelled, given["output"])
     return ExitCode.OK

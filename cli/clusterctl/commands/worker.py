@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import partial
 from typing import Any
 
 import rich_click as click
@@ -56,11 +57,14 @@ def command(ctx: click.Context, /, **given: Any) -> int:
             hint="set database_url in clusterctl.yml to postgresql+psycopg://user@host/name; docs/how-to/queue.md",
         )
     about = Worker(given["name"] or f"{socket.gethostname()}-{os.getpid()}", given["site"], content_digest(config), given["jobs"])
+    content_now = partial(content_digest, config)
     words = (*(w for v in given["vault_ids"] for w in ("--vault-id", v)), "--one-shard")
     state = ("--state-dir", str(config.state_dir))
     with Store.open(config.store_url) as store:
         command_line = own_command([*state, "worker", *words])
-        worker = ShardWorker(store, config.store_url, about, command_line, show_progress, given["lost_after_s"], given["until_empty"])
+        worker = ShardWorker(
+            store, config.store_url, about, content_now, command_line, show_progress, given["lost_after_s"], given["until_empty"]
+        )
         show_progress(about)
         asyncio.run(worker.run())
     return 0

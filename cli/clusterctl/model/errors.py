@@ -211,10 +211,10 @@ class QueueError(ClusterctlError):
 
 
 class ContentDiffersError(ClusterctlError):
-    """A worker has other roles, validators or inventory than the command that queued a shard."""
+    """A worker has other roles, validators or inventory than the command that queued a shard, or than it had at its start."""
 
-    template = "shard {shard_id} is for content {wanted}, this worker has {found}"
-    hint_template = "bring the worker's checkout and packages to the state of the controller and start the worker again, or queue again"
+    template = "{what} is for content {wanted}, this machine has {found}"
+    hint_template = "bring checkout and packages of this machine to the state of the controller, and start the worker again"
     exit_code = ExitCode.CONFIG
 
 

@@ -10,7 +10,7 @@ from clusterctl.model.shard import Shard, Worker  # noqa: TC001 as above
 
 @dataclass(frozen=True, slots=True)
 class QueuedDocument:
-    """clusterctl provision TARGET --queue -o json."""
+    """clusterctl provision TARGET --queue -o json, and --cancel ORDER."""
 
     shards: tuple[Shard, ...]
 

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 
 class ShardState(StrEnum):
-    """QUEUED -> RUNNING -> DONE or FAILED; a shard whose worker was lost is RUNNING until another worker takes it."""
+    """QUEUED -> RUNNING -> DONE or FAILED, or QUEUED -> CANCELLED; a shard whose worker was lost is RUNNING until another worker takes it."""
 
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
-ENDED = frozenset({ShardState.DONE, ShardState.FAILED})
+ENDED = frozenset({ShardState.DONE, ShardState.FAILED, ShardState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
     from clusterctl.model.shard import RunsOverview
 
-_QUEUED = ("SHARD", "SITE", "RACK", "NODES")
-_SHARDS = (*_QUEUED, "STATE", "WORKER", "RUN", "SINCE", "EXIT", "DETAIL")
+_QUEUED = ("ORDER", "SHARD", "SITE", "RACK", "NODES", "STATE")
+_SHARDS = (*_QUEUED, "WORKER", "RUN", "SINCE", "EXIT", "DETAIL")
 _RUNS = ("RUN", "VERB", "TARGET", "OPERATOR", "SINCE", "NODES BY PHASE")
 _WORKERS = ("WORKER", "SITE", "RACKS AT A TIME", "CONTENT", "SEEN")
 _CONTENT = 12
@@ -32,7 +32,7 @@ def show_progress(progress: Shard | Worker | Note) -> None:
 
 
 def show_queued(shards: Sequence[Shard], output: str) -> None:
-    """What `provision --queue` queued."""
+    """What `provision --queue` queued, or `--cancel` cancelled."""
     if output != "table":
         out.emit(output, "queued", asdict(QueuedDocument(tuple(shards))))
         return
@@ -89,13 +89,13 @@ def _phases(counts: Mapping[str, int]) -> str:
 
 
 def _place(shard: Shard) -> tuple[str, ...]:
-    return str(shard.id), shard.site or "-", shard.rack or "-", str(len(shard.nodes))
+    return shard.order_id, str(shard.id), shard.site or "-", shard.rack or "-", str(len(shard.nodes)), shard.state.value
 
 
 def _shard_row(s: Shard) -> tuple[str, ...]:
     since = timestamps.short(s.ended_at or s.started_at or s.queued_at)
     exit_code = "" if s.exit_code is None else str(s.exit_code)
-    return *_place(s), s.state.value, s.worker or "-", s.run_id or "-", since, exit_code or "-", printable(s.detail) or "-"
+    return *_place(s), s.worker or "-", s.run_id or "-", since, exit_code or "-", printable(s.detail) or "-"
 
 
 def _worker_row(w: Worker) -> tuple[str, ...]:

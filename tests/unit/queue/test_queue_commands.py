@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl import main
+from clusterctl.adapters.store import Store
 from clusterctl.model.provision import Note
 from clusterctl.model.records import RunRow
 from clusterctl.model.shard import RunsOverview, Shard, ShardState, Worker
@@ -91,7 +92,16 @@ def test_runs_shards_and_workers_are_tables(capsys: pytest.CaptureFixture[str]) 
     show_runs(OVERVIEW, "table")
     shown = capsys.readouterr()
     assert "1 waiting, 2 apply" in shown.out
-    assert [line.split()[0] for line in shown.out.splitlines()] == ["RUN", "run-1", "SHARD", "1", "2", "3", "WORKER", "w1"]
+    assert [line.split()[0] for line in shown.out.splitlines()] == [
+        "RUN",
+        "run-1",
+        "ORDER",
+        "order-1",
+        "order-1",
+        "order-1",
+        "WORKER",
+        "w1",
+    ]
     assert "\x1b" not in shown.out
     assert shown.err == "no worker takes racks of site west with content cccccccccccc: `clusterctl worker` starts one\n"
 
@@ -99,7 +109,7 @@ def test_runs_shards_and_workers_are_tables(capsys: pytest.CaptureFixture[str]) 
 def test_what_was_queued_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     show_queued(SHARDS[2:], "table")
     shown = capsys.readouterr()
-    assert shown.out.split() == ["SHARD", "SITE", "RACK", "NODES", "3", "west", "r13", "1"]
+    assert shown.out.split() == ["ORDER", "SHARD", "SITE", "RACK", "NODES", "STATE", "order-1", "3", "west", "r13", "1", "queued"]
     assert "status --runs" in shown.err
 
 
@@ -120,3 +130,26 @@ def test_progress_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
         "worker w1 takes racks of site east, 4 at a time; content cccccccccccc",
         "again",
     ]
+
+
+def queued(folder: Path) -> Store:
+    store = Store.open(f"sqlite:///{folder / 'state' / 'clusterctl.db'}")
+    store.queue_shards([Shard(order, "", rack, (f"{rack}-n1",), "c", "ada") for order, rack in (("o1", "r1"), ("o1", "r2"), ("o2", "r3"))])
+    return store
+
+
+def test_what_no_worker_has_taken_can_be_cancelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = queued(tmp_path)
+    store.take_shard(1, "w1")
+    assert main.call(["provision", "--cancel", "o1"]) == 0
+    assert "r2" in capsys.readouterr().out
+    assert [s.state for s in store.shards()] == [ShardState.RUNNING, ShardState.CANCELLED, ShardState.QUEUED]
+    assert store.take_shard(2, "w1") is None
+    assert main.call(["provision", "--cancel", "o1"]) == 2
+    assert "goes on to its end" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["n1"], ["--queue"]])
+def test_an_order_is_cancelled_as_a_whole(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["provision", *words, "--cancel", "o1"]) == 2
+    assert "--cancel takes an order only" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.job_queue import RetryLaterError
+from clusterctl.model.errors import ContentDiffersError
 from clusterctl.model.provision import Note
 from clusterctl.model.shard import Shard, ShardState, Worker
 from clusterctl.workflows.queue.work import MOST_FAILURES, ShardWorker
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 ENDS = "import json, sys; sys.path[:0] = {path!r}\nfrom clusterctl.adapters.store import Store\nfrom clusterctl.model.shard import Fence, ShardState\n\
 with Store.open({url!r}) as s: s.end_shard(Fence(**json.loads(sys.stdin.readline())), ShardState.DONE, exit_code=7, run_id='r')\nsys.exit(7)"
+HELD = "import json, sys; sys.path[:0] = {path!r}\nfrom clusterctl.adapters.store import Store\nfrom clusterctl.model.shard import Fence\n\
+with Store.open({url!r}) as s: s.queue_again(Fence(**json.loads(sys.stdin.readline())), 'held by bob', failed=False)\nsys.exit(3)"
 FAILS = "import sys; sys.exit(3)"
 DIES = "import os; os.kill(os.getpid(), 9)"
 WAITS = "import sys, time; open({file!r}, 'w').write('begun'); sys.stdin.read(); open({file!r}, 'w').write('ended')"
@@ -34,12 +37,13 @@ class Bench:
     store: Store
     folder: Path
     script: str
+    content: str = "c"
     told: list[Shard | Note | str] = field(default_factory=list)
 
     def worker(self) -> ShardWorker:
         script = self.script.format(url=f"sqlite:///{self.folder / 'clusterctl.db'}", path=sys.path, file=str(self.folder / "seen"))
         about = Worker("w1", "east", "c", 1)
-        return ShardWorker(self.store, "", about, (sys.executable, "-c", script), self.told.append, 30)
+        return ShardWorker(self.store, "", about, lambda: self.content, (sys.executable, "-c", script), self.told.append, 30)
 
     def shard(self) -> Shard:
         return self.store.queue_shards([Shard("order-1", "east", "r12", ("r12-n01",), "c", "ada")])[0]
@@ -81,6 +85,16 @@ def test_one_that_did_not_is_queued_again_later_and_later_and_fails_at_last(benc
     ended = bench.now(shard)
     assert (ended.state, ended.exit_code) == (ShardState.FAILED, 3)
     assert ended.detail == "its process ended with exit code 3, for the 5th time"
+
+
+@pytest.mark.parametrize("bench", [HELD], indirect=True)
+def test_a_shard_whose_nodes_another_run_holds_waits_for_it_however_often(bench: Bench) -> None:
+    shard = bench.shard()
+    for _ in range(MOST_FAILURES + 1):
+        with pytest.raises(RetryLaterError) as caught:
+            asyncio.run(bench.worker()._provision(shard.id))
+        assert caught.value.after_s == 30
+    assert (bench.now(shard).state, bench.now(shard).failures, bench.now(shard).detail) == (ShardState.QUEUED, 0, "held by bob")
 
 
 @pytest.mark.parametrize("bench", [DIES], indirect=True)
@@ -141,6 +155,18 @@ def test_an_ended_shard_starts_no_process(bench: Bench) -> None:
     bench.store.end_shard(found.fence, ShardState.DONE, exit_code=0)
     asyncio.run(bench.worker()._provision(shard.id))
     assert bench.told == []
+
+
+@pytest.mark.parametrize("bench", [ENDS], indirect=True)
+def test_a_worker_whose_checkout_was_changed_takes_nothing_more(bench: Bench) -> None:
+    shard, worker = bench.shard(), bench.worker()
+    bench.content = "d"
+    with pytest.raises(RetryLaterError):
+        asyncio.run(worker._provision(shard.id))
+    assert worker._stopping
+    assert bench.now(shard) == shard
+    with pytest.raises(ContentDiffersError, match="this worker is for content c, this machine has d"):
+        asyncio.run(worker.run())
 
 
 async def begun(bench: Bench) -> None:

@@ -80,6 +80,15 @@ class ShardRepository(Repository):
         """
         self._move(fence, ShardState.QUEUED, detail=storable_text(detail), failures=t.shards.c.failures + int(failed))
 
+    def cancel_shards(self, order_id: str, why: str) -> tuple[Shard, ...]:
+        """End the shards of an order that no worker has taken; returns them."""
+        mine = (t.shards.c.order_id == order_id) & (t.shards.c.state == ShardState.QUEUED.value)
+        with writing(self._engine) as connection:
+            ids = list(connection.execute(select(t.shards.c.id).where(mine).with_for_update()).scalars())
+            end = {"state": ShardState.CANCELLED.value, "detail": storable_text(why), "ended_at": self._clock()}
+            connection.execute(update(t.shards).where(t.shards.c.id.in_(ids)).values(**end))
+            return _shards(connection, t.shards.c.id.in_(ids))
+
     def save_worker(self, worker: Worker) -> None:
         """Record that a worker runs now; forget those that were not seen for a day."""
         with writing(self._engine) as connection:

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.request import ProgressListener
 
 # after these, the same shard may well succeed: it goes back to the queue
-PASSING = (StoreError, InterruptedRunError, LeaseHeldError, PoolStateUnknownError, ContentDiffersError)
+PASSING = (StoreError, InterruptedRunError, PoolStateUnknownError, ContentDiffersError)
 
 
 def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], listener: ProgressListener) -> ExitCode:
-    """Provision the nodes of a shard and record its end; after an error that may pass, the shard is left as it is.
+    """Provision the nodes of a shard and record its end; after an error that may pass, the shard is left as it is, or queued again.
 
     Raises:
+        LeaseHeldError: another run works on one of the nodes; the shard is queued again.
         StaleTokenError: another worker has the shard.
         ContentDiffersError: this machine's content is not what the shard names.
         ClusterctlError: as `run_provision`.
@@ -45,6 +46,9 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
             raise StaleTokenError(shard_id=fence.shard_id, token=fence.token, newest=shard.token if shard else None)
         try:
             result = run_provision(*_arguments(config, shard, fence, vault_ids), listener)
+        except LeaseHeldError as e:  # no fault of the shard, however long it takes
+            store.queue_again(fence, str(e), failed=False)
+            raise
         except PASSING:
             raise
         except ClusterctlError as e:
@@ -57,7 +61,7 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
 def _arguments(config: Config, shard: Shard, fence: Fence, vault_ids: tuple[str, ...]) -> tuple[Config, ProvisionRequest]:
     found = content_digest(config)
     if found != shard.content:
-        raise ContentDiffersError(shard_id=shard.id, wanted=shard.content[:12], found=found[:12])
+        raise ContentDiffersError(what=f"shard {shard.id}", wanted=shard.content[:12], found=found[:12])
     options = ProvisionOptions.from_json(shard.options)
     request = ProvisionRequest(",".join(shard.nodes), options, vault_ids=vault_ids, fence=fence)
     return replace(config, operator=shard.operator), request

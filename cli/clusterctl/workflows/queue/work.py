@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.job_queue import JobQueue, RetryLaterError, queue_name
-from clusterctl.model.errors import QueueError, StaleTokenError, StoreError
+from clusterctl.model.errors import ContentDiffersError, QueueError, StaleTokenError, StoreError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note
 from clusterctl.model.shard import ShardState, Worker
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 MOST_FAILURES = 5
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 5.0, 300.0
+_HELD_S = 30.0
 _RECONNECT_S = 2.0
 _END_S = 60.0
+_SHOWN = 12
 
 
 @dataclass(slots=True)
@@ -35,6 +37,7 @@ class ShardWorker:
 
     Attributes:
         about: its name, site and content.
+        content_now: the digest of what this machine has at the moment; a worker whose checkout was changed ends.
         command: the command line that runs the shard named on its standard input.
         lost_after_s: a worker that was silent for so long is taken for dead.
         until_empty: end when no shard for this worker is open.
@@ -43,6 +46,7 @@ class ShardWorker:
     store: Store
     url: str
     about: Worker
+    content_now: Callable[[], str]
     command: Sequence[str]
     notify: Callable[[Shard | Note], None]
     lost_after_s: float
@@ -50,12 +54,14 @@ class ShardWorker:
     _processes: set[Process] = field(default_factory=set)
     _queue: JobQueue | None = None
     _stopping: bool = False
+    _changed: str = ""
 
     async def run(self) -> None:
         """Work until it is stopped. The first signal lets the shards that run end, the second ends them.
 
         Raises:
             QueueError: the server does not answer at the start; later the worker waits for it.
+            ContentDiffersError: the content of this machine has changed since the start; what ran has ended.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -74,6 +80,8 @@ class ShardWorker:
                 await asyncio.sleep(_RECONNECT_S)
         with suppress(StoreError):
             await asyncio.to_thread(self.store.forget_worker, self.about.name)
+        if self._changed:
+            raise ContentDiffersError(what="this worker", wanted=self.about.content[:_SHOWN], found=self._changed[:_SHOWN])
 
     def _note_failed_job(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A job whose end could not be recorded, because the server went away or another worker has it: the next sweep gives it back."""
@@ -122,6 +130,12 @@ class ShardWorker:
             self._queue.stop()
 
     async def _provision(self, shard_id: int) -> None:
+        found = await asyncio.to_thread(self.content_now)
+        if found != self.about.content:
+            self._changed = found
+            if not self._stopping:
+                self._stop()
+            raise RetryLaterError(0)
         shard = await asyncio.to_thread(self.store.take_shard, shard_id, self.about.name)
         if shard is None:
             return
@@ -150,6 +164,9 @@ class ShardWorker:
             if now:
                 self.notify(now)
             return
+        if now.state is ShardState.QUEUED:
+            self.notify(now)
+            raise RetryLaterError(_HELD_S)
         detail = f"its process was ended by signal {-code}" if code < 0 else f"its process ended with exit code {code}"
         failed = not self._stopping
         try:
