@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from clusterctl.commands.options import load_config
-from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, options_of, provision_options
-from clusterctl.model.errors import UsageProblemError
+from clusterctl.commands.provision_given import options_of, refuse_nonsense
+from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, provision_options
 from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
         from clusterctl.commands.queue_racks import cancel_order  # noqa: PLC0415
 
         return cancel_order(ctx, given)
-    _refuse_nonsense(given)
+    refuse_nonsense(given)
     config = load_config(ctx, given["inventory"], gates=True)
     saved_plan = read_plan(given["plan_file"]) if given["plan_file"] else None
     target = given["target"] or (saved_plan.target if saved_plan else "")
@@ -62,15 +61,3 @@ def command(ctx: click.Context, /, **given: Any) -> int:
         result = start.run_provision(config, request, listener)
     summary.show_summary(result, given["output"])
     return ExitCode.CHANGES_PENDING if result.declined else result.exit_code
-
-
-def _refuse_nonsense(given: dict[str, Any]) -> None:
-    if not (given["target"] or given["resume"] or given["plan_file"]):
-        raise click.UsageError("Missing argument 'TARGET' (or --resume RUN, or --plan FILE).")
-    if given["plan_file"] and (given["resume"] or given["all_roles"]):
-        raise UsageProblemError(
-            detail="--plan cannot be combined with --resume or --all-roles",
-            hint="a plan already names what is to be done; leave one of them out",
-        )
-    if not (given["yes"] or given["check"] or sys.stdin.isatty()):
-        raise UsageProblemError(detail="stdin is not a terminal: the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)")

@@ -14,8 +14,6 @@ from clusterctl.commands.options import extra_vars_option, inventory_option, lim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from clusterctl.model.provision import ProvisionOptions
 _ARGS = "clusterctl.ansible_args"
 _LEVELS = click.Choice(["quick", "standard", "full"])
 PLAN_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -72,14 +70,3 @@ def provision_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """All of them."""
     shared = (inventory_option, limit_option, extra_vars_option, vault_option, output_option)
     return reduce(lambda f, option: option(f), reversed((*_OWN, *shared)), function)
-
-
-def options_of(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:
-    """What was given, as a run takes it; `more` are the arguments after `--`."""
-    from clusterctl.model.provision import ProvisionOptions  # noqa: PLC0415
-
-    simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "include_drained", "retest", "force", "forks", "diff")}
-    lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
-    args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
-    simple["reason"] = given["reason"] or ""
-    return ProvisionOptions(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

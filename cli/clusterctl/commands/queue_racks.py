@@ -43,7 +43,7 @@ def queue_racks(config: Config, request: ProvisionRequest, given: dict[str, Any]
         raise UsageProblemError(detail="--queue takes no arguments of ansible-playbook", hint="run this target without --queue")
 
     def confirm(shards: Sequence[Shard]) -> bool:
-        return bool(given["yes"]) or click.confirm(view.question(shards), err=True)
+        return bool(given["yes"]) or click.confirm(view.queue_question(shards), err=True)
 
     queued = queue_provision(config, request, confirm)
     if not queued:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 # Pydantic reads the annotations when the schemas are generated.
 from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
-from clusterctl.model.queue_documents import QueuedDocument, RunsDocument
+from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument
 from clusterctl.model.run_comparison import ComparisonDocument
 from clusterctl.model.trouble import LemonAction  # noqa: TC001
 from clusterctl.model.trouble_counts import TroubleCounts  # noqa: TC001
@@ -221,7 +221,14 @@ class ObservedDocument:
 
 
 Document = (
-    PowerDocument | PartsDocument | BmcDocument | LemonsDocument | ObservedDocument | ComparisonDocument | QueuedDocument | RunsDocument
+    PowerDocument
+    | PartsDocument
+    | BmcDocument
+    | LemonsDocument
+    | ObservedDocument
+    | ComparisonDocument
+    | QueuedDocument
+    | CurrentRunsDocument
 )
 DOCUMENTS: dict[str, type[Document]] = {
     "bmc": BmcDocument,
@@ -231,5 +238,5 @@ DOCUMENTS: dict[str, type[Document]] = {
     "parts": PartsDocument,
     "power": PowerDocument,
     "queued": QueuedDocument,
-    "runs": RunsDocument,
+    "runs": CurrentRunsDocument,
 }

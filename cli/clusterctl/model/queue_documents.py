@@ -32,7 +32,7 @@ class RunInProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class RunsDocument:
+class CurrentRunsDocument:
     """clusterctl status --runs -o json.
 
     Attributes:

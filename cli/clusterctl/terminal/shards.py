@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core import timestamps
 from clusterctl.model.provision import Note
-from clusterctl.model.queue_documents import QueuedDocument, RunInProgress, RunsDocument
+from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument, RunInProgress
 from clusterctl.model.shard import Shard, ShardState, Worker
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
@@ -44,7 +44,7 @@ def show_runs(found: RunsOverview, output: str) -> None:
     """Runs in progress, shards and workers; tables that would be empty are left out."""
     if output != "table":
         runs = tuple(RunInProgress(r.id, r.verb, r.target, r.operator, r.started_at, found.phases[r.id]) for r in found.runs)
-        out.emit(output, "runs", asdict(RunsDocument(runs, tuple(found.shards), tuple(found.workers))))
+        out.emit(output, "runs", asdict(CurrentRunsDocument(runs, tuple(found.shards), tuple(found.workers))))
         return
     if found.runs:
         out.table(_RUNS, [(*_run_row(r), _phases(found.phases[r.id])) for r in found.runs])
@@ -58,7 +58,7 @@ def show_runs(found: RunsOverview, output: str) -> None:
         messages.note(text)
 
 
-def question(shards: Sequence[Shard]) -> str:
+def queue_question(shards: Sequence[Shard]) -> str:
     """What the operator is asked before they are queued."""
     nodes = sum(len(s.nodes) for s in shards)
     racks = ", ".join(s.rack or "no rack" for s in shards[:_FEW]) + (f" and {len(shards) - _FEW} more" if len(shards) > _FEW else "")

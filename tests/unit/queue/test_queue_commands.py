@@ -11,7 +11,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.model.provision import Note
 from clusterctl.model.records import RunRow
 from clusterctl.model.shard import RunsOverview, Shard, ShardState, Worker
-from clusterctl.terminal.shards import question, show_progress, show_queued, show_runs
+from clusterctl.terminal.shards import queue_question, show_progress, show_queued, show_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,8 +117,8 @@ def test_what_was_queued_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ("number", "expected"), [(3, "4 nodes in r12, no rack, r13. Queue them?"), (1, "2 nodes in r12. Queue them?")], ids=["three", "one"]
 )
 def test_the_question_names_the_racks(number: int, expected: str) -> None:
-    assert question(SHARDS[:number]) == expected
-    assert question(SHARDS[2:]) == "1 node in r13. Queue it?"
+    assert queue_question(SHARDS[:number]) == expected
+    assert queue_question(SHARDS[2:]) == "1 node in r13. Queue it?"
 
 
 def test_progress_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
