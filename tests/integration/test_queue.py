@@ -71,7 +71,7 @@ class Site:
     def queue(self) -> list[Shard]:
         queued = self.run("provision", "all", "--queue", "--yes", "-o", "json")
         assert queued.returncode == 0, queued.stderr
-        assert len(json.loads(queued.stdout)["shards"]) == len(self.racks.sites)
+        assert [s["site"] for s in json.loads(queued.stdout)["shards"] if s["kind"] == "provision"] == list(self.racks.sites.values())
         return list(self.store.shards(json.loads(queued.stdout)["shards"][0]["order_id"]))
 
     def wait(self, condition: Callable[[], object], what: str) -> None:
@@ -120,19 +120,22 @@ def assert_done_once(found: Site, shard: Shard) -> None:
 
 
 def test_workers_take_the_racks_of_their_site(tmp_path: Path, url: str) -> None:
-    found = site(tmp_path, url, {"rack_000": "east", "rack_001": "west"})
-    east, west = found.queue()
+    found = site(tmp_path, url, {"rack_000": "east", "rack_001": "west", "rack_002": "east"})
+    east, west, other, across = found.queue()
     with found.racks.answering():
         with found.worker("w1", "--site", "east", "--jobs", "4", "--until-empty") as worker:
             assert worker.wait(_END_S) == 0, found.logs()
-        assert_done_once(found, east)
+        for shard in (east, other):
+            assert_done_once(found, shard)
+        assert (found.shard(across).state, found.shard(across).exit_code, found.shard(across).run_id) == (ShardState.DONE, 0, "")
+        assert found.shard(across).detail == "not measured: fewer than two racks have an admitted node on which no job runs"
         assert found.shard(west).state is ShardState.QUEUED
         shown = found.run("status", "--runs")
         assert "no worker takes racks of site west" in shown.stderr
         with found.worker("w2", "--site", "west", "--until-empty") as worker:
             assert worker.wait(_END_S) == 0, found.logs()
     assert_done_once(found, west)
-    assert Counter(s.worker for s in found.store.shards(east.order_id)) == {"w1": 1, "w2": 1}
+    assert Counter(s.worker for s in found.store.shards(east.order_id)) == {"w1": 3, "w2": 1}
     assert found.store.workers() == ()
 
 

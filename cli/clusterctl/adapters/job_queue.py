@@ -17,6 +17,7 @@ from sqlalchemy import make_url
 
 from clusterctl.adapters.store.engine import without_password
 from clusterctl.model.errors import QueueError, UsageProblemError
+from clusterctl.model.shard import ShardState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator
@@ -109,7 +110,9 @@ class JobQueue:
         No `queueing_lock`: where a second job waits for a shard, procrastinate would refuse to give back the first one of a lost worker.
         """
         for shard in shards:
-            task = self._app.configure_task(TASK, queue=queue_name(shard.site, shard.content), lock=f"rack {shard.site}/{shard.rack}")
+            task = self._app.configure_task(
+                TASK, queue=queue_name(shard.site, shard.content), lock=f"{shard.kind} {shard.site}/{shard.rack}"
+            )
             await task.defer_async(shard_id=shard.id)
 
     async def sweep(self, open_shards: Collection[Shard], lost_after_s: float) -> None:
@@ -129,7 +132,7 @@ class JobQueue:
                 with suppress(exceptions.ConnectorException):  # another worker was faster
                     await manager.retry_job_by_id_async(job_id, retry_at=datetime.now(UTC))
             known = {j.task_kwargs.get("shard_id") for j in jobs}
-            await self.add(s for s in open_shards if s.id not in known)
+            await self.add(s for s in open_shards if s.id not in known and s.state is not ShardState.WAITING)
 
     async def work(self, queue: str, handle: Callable[[int], Awaitable[None]], *, jobs: int, lost_after_s: float) -> None:
         """Call `handle` with the id of each shard of a queue, `jobs` of them at a time, until `stop`; where it is cancelled, or the server goes away, those that run are cancelled.

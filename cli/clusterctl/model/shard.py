@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
 
 
-class ShardState(StrEnum):
-    """QUEUED -> RUNNING -> DONE or FAILED, or QUEUED -> CANCELLED; a shard whose worker was lost is RUNNING until another worker takes it."""
+class ShardKind(StrEnum):
+    """What is done with the nodes of a shard: those of a rack are provisioned; across the racks of an order, groups of admitted nodes are measured."""
 
+    PROVISION = "provision"
+    ACROSS = "across"
+
+
+class ShardState(StrEnum):
+    """QUEUED -> RUNNING -> DONE or FAILED, or QUEUED -> CANCELLED; WAITING -> QUEUED when the racks of the order have ended. A shard whose worker was lost is RUNNING until another worker takes it."""
+
+    WAITING = "waiting"
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
@@ -39,7 +47,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The nodes of one rack that one worker provisions.
+    """The nodes of one rack that one worker provisions, or those of all racks of an order at one site, which one worker measures.
 
     Attributes:
         id: given by the store; 0 before.
@@ -62,6 +70,7 @@ class Shard:
     content: str
     operator: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    kind: ShardKind = ShardKind.PROVISION
     id: int = 0
     state: ShardState = ShardState.QUEUED
     token: int = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core import timestamps
 from clusterctl.model.provision import Note
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument, RunInProgress
-from clusterctl.model.shard import Shard, ShardState, Worker
+from clusterctl.model.shard import Shard, ShardKind, ShardState, Worker
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
 
@@ -60,6 +60,7 @@ def show_runs(found: RunsOverview, output: str) -> None:
 
 def queue_question(shards: Sequence[Shard]) -> str:
     """What the operator is asked before they are queued."""
+    shards = [s for s in shards if s.kind is ShardKind.PROVISION]
     nodes = sum(len(s.nodes) for s in shards)
     racks = ", ".join(s.rack or "no rack" for s in shards[:_FEW]) + (f" and {len(shards) - _FEW} more" if len(shards) > _FEW else "")
     return f"{_count(nodes)} in {racks}. Queue {'it' if nodes == 1 else 'them'}?"
@@ -70,6 +71,10 @@ def _unserved(found: RunsOverview) -> list[str]:
     served = {(w.site, w.content) for w in found.workers}
     waiting = sorted({(s.site, s.content) for s in found.shards if not s.ended} - served)
     return [f"no worker takes {_site(site)} with content {content[:_CONTENT]}: `clusterctl worker` starts one" for site, content in waiting]
+
+
+def _rack(shard: Shard) -> str:
+    return shard.rack or ("-" if shard.kind is ShardKind.PROVISION else "across racks")
 
 
 def _count(nodes: int) -> str:
@@ -89,7 +94,7 @@ def _phases(counts: Mapping[str, int]) -> str:
 
 
 def _place(shard: Shard) -> tuple[str, ...]:
-    return shard.order_id, str(shard.id), shard.site or "-", shard.rack or "-", str(len(shard.nodes)), shard.state.value
+    return shard.order_id, str(shard.id), shard.site or "-", _rack(shard), str(len(shard.nodes)), shard.state.value
 
 
 def _shard_row(s: Shard) -> tuple[str, ...]:
@@ -105,7 +110,7 @@ def _worker_row(w: Worker) -> tuple[str, ...]:
 def _line(x: Shard | Worker) -> str:
     if isinstance(x, Worker):
         return f"worker {x.name} takes {_site(x.site)}, {x.jobs} at a time; content {x.content[:_CONTENT]}"
-    what = f"shard {x.id}, rack {x.rack or '-'}, {_count(len(x.nodes))}: {x.state}"
+    what = f"shard {x.id}, {'rack ' if x.kind is ShardKind.PROVISION else ''}{_rack(x)}, {_count(len(x.nodes))}: {x.state}"
     if x.state is ShardState.RUNNING:
         return what
     exit_code = "" if x.exit_code is None else f", exit code {x.exit_code}"

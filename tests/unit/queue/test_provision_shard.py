@@ -20,10 +20,11 @@ from clusterctl.model.errors import (
 )
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import NodeResult, ProvisionOptions, ProvisionResult
-from clusterctl.model.shard import Shard, ShardState
+from clusterctl.model.shard import Shard, ShardKind, ShardState
 from clusterctl.model.state import State
 from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
 from clusterctl.workflows.queue import provision_shard as module
+from clusterctl.workflows.queue.measure_across import AcrossResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +131,19 @@ def test_other_content_runs_nothing(config: Config, shard: Shard, monkeypatch: p
         module.provision_shard(config, shard.fence, (), LISTENER)
     assert not seen
     assert now(config, shard).state is ShardState.RUNNING
+
+
+def test_what_is_across_racks_is_measured_and_not_provisioned(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(config.store_url) as store:
+        given = Shard("order-1", "", "", ("n1", "n2"), content_digest(config), "ada", {"level": "full"}, ShardKind.ACROSS)
+        found = store.take_shard(store.queue_shards([given])[0].id, "w1")
+    assert found is not None
+    seen = running(monkeypatch, failing(StoreError(path="db", detail="gone", hint="")))
+    monkeypatch.setattr(module, "measure_across", lambda *_given: AcrossResult(ExitCode.GATE_FAILED, "run-2", "left out: n9 run jobs"))
+    assert module.provision_shard(config, found.fence, (), LISTENER) is ExitCode.GATE_FAILED
+    assert not seen
+    ended = now(config, found)
+    assert (ended.state, ended.exit_code, ended.run_id, ended.detail) == (ShardState.DONE, 7, "run-2", "left out: n9 run jobs")
 
 
 def test_a_shard_that_another_worker_has_runs_nothing(config: Config, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading
 from clusterctl.model.errors import StaleTokenError
 from clusterctl.model.records import RunStatus
-from clusterctl.model.shard import Fence, Shard, ShardState
+from clusterctl.model.shard import Fence, Shard, ShardKind, ShardState
 from clusterctl.model.state import State
 from support.stores import a_node, a_result, a_run, bring, findings, fresh
 
@@ -149,6 +149,30 @@ def test_the_newest_token_writes(store: Store, tmp_path: Path, name: str) -> Non
 def test_a_fence_of_no_shard_writes_nothing(store: Store, tmp_path: Path) -> None:
     with fenced_store(tmp_path, Fence(99, 1)) as other, pytest.raises(StaleTokenError, match="which is None"):
         bring(other, NAME, State.PROVISIONING)
+
+
+def test_what_is_across_waits_for_the_racks_of_its_order_at_its_site(store: Store) -> None:
+    across = a_shard("", kind=ShardKind.ACROSS, state=ShardState.WAITING)
+    first, second, waiting, *_ = store.queue_shards(
+        [a_shard("r12"), a_shard("r13"), across, a_shard("r14", order_id="order-2"), a_shard("r15", site="west")]
+    )
+    assert store.take_shard(waiting.id, "w1") is None
+    for shard, state in ((first, ShardState.DONE), (second, ShardState.FAILED)):
+        assert store.release_waiting() == 0
+        found = store.take_shard(shard.id, "w1")
+        assert found is not None
+        store.end_shard(found.fence, state, exit_code=0)
+    assert store.release_waiting() == 1
+    assert store.release_waiting() == 0
+    taken_across = store.take_shard(waiting.id, "w1")
+    assert taken_across is not None
+    assert (taken_across.kind, taken_across.state) == (ShardKind.ACROSS, ShardState.RUNNING)
+
+
+def test_what_waits_is_cancelled_with_its_order(store: Store) -> None:
+    store.queue_shards([a_shard("r12"), a_shard("", kind=ShardKind.ACROSS, state=ShardState.WAITING), a_shard("r13", order_id="order-2")])
+    assert [s.rack for s in store.cancel_shards("order-1", "cancelled by ada")] == ["r12", ""]
+    assert [s.rack for s in store.shards(open_only=True)] == ["r13"]
 
 
 class TwoWorkers(RuleBasedStateMachine):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterctl.core.shards import split
 from clusterctl.model.node import Place
-from clusterctl.model.shard import Shard
+from clusterctl.model.shard import Shard, ShardKind, ShardState
 from clusterctl.model.topology import Host
 
 PATTERN = Shard("order-1", "", "", (), "c", "ada", {"level": "quick"})
@@ -29,7 +29,10 @@ def test_one_shard_per_site_and_rack_in_the_order_of_the_inventory() -> None:
         ("", "r1", ("a1", "a2")),
         ("east", "r2", ("c1",)),
         ("", "", ("d1",)),
+        ("", "", ("a1", "a2", "d1")),
     ]
+    assert [s.kind for s in found] == [ShardKind.PROVISION] * 4 + [ShardKind.ACROSS]
+    assert [s.state for s in found] == [ShardState.QUEUED] * 4 + [ShardState.WAITING]
     assert {(s.order_id, s.content, s.options["level"]) for s in found} == {("order-1", "c", "quick")}
 
 

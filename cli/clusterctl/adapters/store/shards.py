@@ -13,7 +13,7 @@ from clusterctl.core import timestamps
 from clusterctl.model.errors import StaleTokenError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.records import RunStatus
-from clusterctl.model.shard import ENDED, Shard, ShardState, Worker
+from clusterctl.model.shard import ENDED, Shard, ShardKind, ShardState, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,13 +50,13 @@ class ShardRepository(Repository):
             return next(iter(_shards(connection, t.shards.c.id == shard_id)), None)
 
     def take_shard(self, shard_id: int, worker: str) -> Shard | None:
-        """Give a shard to a worker under a new token; None if it has ended.
+        """Give a shard to a worker under a new token; None if it has ended, or waits for others.
 
         What the worker before it held is released, and its run is closed: its token is old from now on, so it can write nothing.
         """
         with writing(self._engine) as connection:
             row = connection.execute(select(t.shards).where(t.shards.c.id == shard_id).with_for_update()).first()
-            if row is None or row.state in _ENDED:
+            if row is None or row.state in {*_ENDED, ShardState.WAITING.value}:
                 return None
             now = self._clock()
             self._close_runs(connection, shard_id, now)
@@ -80,9 +80,18 @@ class ShardRepository(Repository):
         """
         self._move(fence, ShardState.QUEUED, detail=storable_text(detail), failures=t.shards.c.failures + int(failed))
 
+    def release_waiting(self) -> int:
+        """Queue the shards that wait for the racks of their order at their site, where all of these have ended; returns how many."""
+        racks = t.shards.alias("racks")
+        same = (racks.c.order_id == t.shards.c.order_id) & (racks.c.site == t.shards.c.site) & (racks.c.kind == ShardKind.PROVISION.value)
+        unfinished = select(racks.c.id).where(same, racks.c.state.not_in(_ENDED)).exists()
+        waiting = (t.shards.c.state == ShardState.WAITING.value) & ~unfinished
+        with writing(self._engine) as connection:
+            return connection.execute(update(t.shards).where(waiting).values(state=ShardState.QUEUED.value)).rowcount
+
     def cancel_shards(self, order_id: str, why: str) -> tuple[Shard, ...]:
         """End the shards of an order that no worker has taken; returns them."""
-        mine = (t.shards.c.order_id == order_id) & (t.shards.c.state == ShardState.QUEUED.value)
+        mine = (t.shards.c.order_id == order_id) & t.shards.c.state.in_([ShardState.QUEUED.value, ShardState.WAITING.value])
         with writing(self._engine) as connection:
             ids = list(connection.execute(select(t.shards.c.id).where(mine).with_for_update()).scalars())
             end = {"state": ShardState.CANCELLED.value, "detail": storable_text(why), "ended_at": self._clock()}
@@ -136,7 +145,13 @@ def _values(shard: Shard) -> dict[str, Any]:
         name: getattr(shard, name)
         for name in ("order_id", "site", "rack", "content", "operator", "token", "failures", "worker", "run_id", "detail")
     }
-    rest = {"nodes": list(shard.nodes), "options": dict(shard.options), "state": shard.state.value, "exit_code": shard.exit_code}
+    rest = {
+        "nodes": list(shard.nodes),
+        "options": dict(shard.options),
+        "kind": shard.kind.value,
+        "state": shard.state.value,
+        "exit_code": shard.exit_code,
+    }
     return {**given, **rest, "started_at": "", "ended_at": ""}
 
 
@@ -153,4 +168,12 @@ def _shards(connection: Connection, *wanted: Any) -> tuple[Shard, ...]:
 
 def _shard(row: Row[Any], run_id: str) -> Shard:
     data = dict(row._mapping)  # noqa: SLF001 SQLAlchemy's documented name
-    return Shard(**{**data, "nodes": tuple(data["nodes"]), "state": ShardState(data["state"]), "run_id": data["run_id"] or run_id})
+    return Shard(
+        **{
+            **data,
+            "nodes": tuple(data["nodes"]),
+            "kind": ShardKind(data["kind"]),
+            "state": ShardState(data["state"]),
+            "run_id": data["run_id"] or run_id,
+        }
+    )

@@ -220,6 +220,7 @@ shards = Table(
     Column("content", SHORT_TEXT, nullable=False),
     Column("operator", NAME, nullable=False),
     Column("options", JSON, nullable=False),
+    Column("kind", SHORT_TEXT, nullable=False),
     Column("state", SHORT_TEXT, nullable=False, index=True),
     Column("token", Integer, nullable=False),
     Column("failures", Integer, nullable=False),

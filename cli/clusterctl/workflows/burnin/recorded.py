@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
     from clusterctl.model.node import Node
     from clusterctl.model.own_history import HistoryKey
+    from clusterctl.model.shard import Fence
 
 _VERB = "burnin"
 
@@ -60,9 +61,16 @@ class BurninRun:
 
 @contextmanager
 def burnin_run(
-    target: str, nodes: Sequence[Node], partners: Sequence[Node], config: Config, level: Level, *, in_service: bool
+    target: str,
+    nodes: Sequence[Node],
+    partners: Sequence[Node],
+    config: Config,
+    level: Level,
+    *,
+    in_service: bool,
+    fence: Fence | None = None,
 ) -> Iterator[BurninRun]:
-    """Hold leases on all nodes while they are measured; record the run and the verdicts.
+    """Hold leases on all nodes while they are measured; record the run and the verdicts. `fence`: of a worker of the queue.
 
     Raises:
         UsageProblemError: a node to be judged is admitted, and `in_service` is not set.
@@ -72,7 +80,7 @@ def burnin_run(
         InterruptedRunError: in place of KeyboardInterrupt.
     """
     traits = validator_traits()
-    with Store.open(config.store_url) as store:
+    with Store.open(config.store_url, fence=fence) as store:
         everyone = (*nodes, *partners)
         store.register_new(everyone)
         if not in_service:

@@ -11,7 +11,7 @@ from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.adapters.job_queue import JobQueue
 from clusterctl.adapters.store import Store
 from clusterctl.core.shards import split
-from clusterctl.model.shard import Shard
+from clusterctl.model.shard import Shard, ShardState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,5 +43,5 @@ async def _queue(url: str, shards: Sequence[Shard], confirm: Callable[[Sequence[
             return ()
         with Store.open(url) as store:
             queued = store.queue_shards(shards)
-        await queue.add(queued)
+        await queue.add(s for s in queued if s.state is ShardState.QUEUED)
     return queued

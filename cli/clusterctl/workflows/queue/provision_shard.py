@@ -17,9 +17,10 @@ from clusterctl.model.errors import (
     StoreError,
 )
 from clusterctl.model.provision import ProvisionOptions
-from clusterctl.model.shard import ShardState
+from clusterctl.model.shard import ShardKind, ShardState
 from clusterctl.workflows.provision.request import ProvisionRequest
 from clusterctl.workflows.provision.start import run_provision
+from clusterctl.workflows.queue.measure_across import measure_across
 
 if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
@@ -32,7 +33,7 @@ PASSING = (StoreError, InterruptedRunError, PoolStateUnknownError, ContentDiffer
 
 
 def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], listener: ProgressListener) -> ExitCode:
-    """Provision the nodes of a shard and record its end; after an error that may pass, the shard is left as it is, or queued again.
+    """Work on the nodes of a shard and record its end; after an error that may pass, the shard is left as it is, or queued again.
 
     Raises:
         LeaseHeldError: another run works on one of the nodes; the shard is queued again.
@@ -45,7 +46,7 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
         if shard is None or shard.token != fence.token:
             raise StaleTokenError(shard_id=fence.shard_id, token=fence.token, newest=shard.token if shard else None)
         try:
-            result = run_provision(*_arguments(config, shard, fence, vault_ids), listener)
+            code, run_id, detail = _work_on(config, shard, vault_ids, listener)
         except LeaseHeldError as e:  # no fault of the shard, however long it takes
             store.queue_again(fence, str(e), failed=False)
             raise
@@ -54,14 +55,20 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
         except ClusterctlError as e:
             store.end_shard(fence, ShardState.FAILED, exit_code=int(e.exit_code), detail=str(e))
             raise
-        store.end_shard(fence, ShardState.DONE, exit_code=int(result.exit_code), run_id=result.run_id)
-        return result.exit_code
+        store.end_shard(fence, ShardState.DONE, exit_code=int(code), run_id=run_id, detail=detail)
+        return code
 
 
-def _arguments(config: Config, shard: Shard, fence: Fence, vault_ids: tuple[str, ...]) -> tuple[Config, ProvisionRequest]:
+def _work_on(config: Config, shard: Shard, vault_ids: tuple[str, ...], listener: ProgressListener) -> tuple[ExitCode, str, str]:
+    """Exit code and id of the run, and what else is to be said."""
     found = content_digest(config)
     if found != shard.content:
         raise ContentDiffersError(what=f"shard {shard.id}", wanted=shard.content[:12], found=found[:12])
+    config = replace(config, operator=shard.operator)
+    if shard.kind is ShardKind.ACROSS:
+        across = measure_across(config, shard, vault_ids)
+        return across.exit_code, across.run_id, across.detail
     options = ProvisionOptions.from_json(shard.options)
-    request = ProvisionRequest(",".join(shard.nodes), options, vault_ids=vault_ids, fence=fence)
-    return replace(config, operator=shard.operator), request
+    request = ProvisionRequest(",".join(shard.nodes), options, vault_ids=vault_ids, fence=shard.fence)
+    result = run_provision(config, request, listener)
+    return result.exit_code, result.run_id, ""

@@ -113,6 +113,7 @@ class ShardWorker:
 
     async def _sweep_once(self, queue: JobQueue) -> None:
         await asyncio.to_thread(self.store.save_worker, self.about)
+        await asyncio.to_thread(self.store.release_waiting)
         opened = await asyncio.to_thread(self.store.shards, open_only=True)
         await queue.sweep(opened, self.lost_after_s)
         ours = [s for s in opened if (s.site, s.content) == (self.about.site, self.about.content)]

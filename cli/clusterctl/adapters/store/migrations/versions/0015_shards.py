@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("content", sa.String(64), nullable=False),
         sa.Column("operator", sa.String(255), nullable=False),
         sa.Column("options", sa.JSON(), nullable=False),
+        sa.Column("kind", sa.String(64), nullable=False),
         sa.Column("state", sa.String(64), nullable=False),
         sa.Column("token", sa.Integer(), nullable=False),
         sa.Column("failures", sa.Integer(), nullable=False),
