@@ -12,9 +12,11 @@ from clusterctl.adapters.store import Store
 from clusterctl.model.errors import (
     BreakerError,
     ClusterctlError,
+    ConfigError,
     ContentDiffersError,
     InterruptedRunError,
     LeaseHeldError,
+    OutsideWindowError,
     StaleTokenError,
     StoreError,
 )
@@ -91,12 +93,12 @@ def test_the_run_is_that_of_the_order_under_the_fence(config: Config, shard: Sha
 
 
 def test_a_refused_run_ends_it(config: Config, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
-    running(monkeypatch, failing(BreakerError(detail="too many", hint="")))
-    with pytest.raises(BreakerError):
+    running(monkeypatch, failing(ConfigError(detail="the inventory is wrong", hint="")))
+    with pytest.raises(ConfigError):
         module.provision_shard(config, shard.fence, (), LISTENER)
     ended = now(config, shard)
-    assert (ended.state, ended.exit_code) == (ShardState.FAILED, int(BreakerError.exit_code))
-    assert "too many" in ended.detail
+    assert (ended.state, ended.exit_code) == (ShardState.FAILED, int(ConfigError.exit_code))
+    assert ended.detail == "the inventory is wrong"
 
 
 @pytest.mark.parametrize(
@@ -115,13 +117,19 @@ def test_what_passes_leaves_it_as_it_is(error: ClusterctlError, config: Config, 
     assert now(config, shard) == shard
 
 
-def test_nodes_of_another_run_are_waited_for(config: Config, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
-    running(monkeypatch, failing(LeaseHeldError(**HELD)))
-    with pytest.raises(LeaseHeldError):
+WAITS = (LeaseHeldError(**HELD), BreakerError(detail="too many are out", hint=""), OutsideWindowError(detail="no window is open", hint=""))
+
+
+@pytest.mark.parametrize("error", WAITS, ids=["lease", "breaker", "window"])
+def test_nodes_that_cannot_be_worked_on_now_are_waited_for(
+    error: ClusterctlError, config: Config, shard: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running(monkeypatch, failing(error))
+    with pytest.raises(type(error)):
         module.provision_shard(config, shard.fence, (), LISTENER)
     waiting = now(config, shard)
     assert (waiting.state, waiting.failures) == (ShardState.QUEUED, 0)
-    assert "held by bob" in waiting.detail
+    assert waiting.detail == str(error)
 
 
 def test_other_content_runs_nothing(config: Config, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:

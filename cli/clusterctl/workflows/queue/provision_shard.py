@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.content_digest import content_digest
 from clusterctl.adapters.store import Store
 from clusterctl.model.errors import (
+    BreakerError,
     ClusterctlError,
     ContentDiffersError,
     InterruptedRunError,
     LeaseHeldError,
+    OutsideWindowError,
     PoolStateUnknownError,
     StaleTokenError,
     StoreError,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from clusterctl.model.shard import Fence, Shard
     from clusterctl.workflows.provision.request import ProgressListener
 
+# the nodes are free later: another run ends, other racks return to the pool, a maintenance window opens
+WAITS = (LeaseHeldError, BreakerError, OutsideWindowError)
 # after these, the same shard may well succeed: it goes back to the queue
 PASSING = (StoreError, InterruptedRunError, PoolStateUnknownError, ContentDiffersError)
 
@@ -36,7 +40,7 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
     """Work on the nodes of a shard and record its end; after an error that may pass, the shard is left as it is, or queued again.
 
     Raises:
-        LeaseHeldError: another run works on one of the nodes; the shard is queued again.
+        LeaseHeldError, BreakerError, OutsideWindowError: its nodes cannot be worked on now; the shard is queued again.
         StaleTokenError: another worker has the shard.
         ContentDiffersError: this machine's content is not what the shard names.
         ClusterctlError: as `run_provision`.
@@ -47,7 +51,7 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
             raise StaleTokenError(shard_id=fence.shard_id, token=fence.token, newest=shard.token if shard else None)
         try:
             code, run_id, detail = _work_on(config, shard, vault_ids, listener)
-        except LeaseHeldError as e:  # no fault of the shard, however long it takes
+        except WAITS as e:  # no fault of the shard, however long it takes
             store.queue_again(fence, str(e), failed=False)
             raise
         except PASSING:
