@@ -117,6 +117,13 @@ class LeaseHeldError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class PoolTurnHeldError(LeaseHeldError):
+    """Another run takes nodes out of the pool, and goes on doing so for minutes."""
+
+    template = "{holder} has been taking nodes out of the pool since {since}; two runs at once could take out more than the limits allow"
+    hint_template = "wait for it: the pool's scheduler is slow, or does not answer; the turn of a dead run ends at once on its own host, elsewhere at {expires}"
+
+
 class MachineHeldError(LeaseHeldError):
     """Another run holds a machine, by another name."""
 

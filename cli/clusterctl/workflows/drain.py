@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
@@ -14,7 +15,7 @@ from clusterctl.model.errors import IllegalTransitionError, PoolError
 from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
-from clusterctl.workflows.lease import lease_for
+from clusterctl.workflows.lease import lease_for, pool_turn
 from clusterctl.workflows.reconcile import reconcile
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def drain(
 
     Raises:
         PoolError: `limits` forbid it, and `force` is not given; none was drained.
-        LeaseHeldError: a run holds one of them; none was drained.
+        LeaseHeldError: a run holds one of them, or takes nodes out of the pool for minutes; none was drained.
     """
 
     def left(node: NodeRecord) -> Move | None:
@@ -74,7 +75,8 @@ def drain(
 
     marker = Marker(pool)
     reconcile(store, pool, operator)
-    with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator):
+    turn = nullcontext() if force else pool_turn(store, holder=operator)
+    with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator), turn:
         known = store.nodes([n.name for n in nodes])
         leaving = [n.name for n in known if left(n) is None]
         if leaving and not force:

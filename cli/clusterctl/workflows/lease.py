@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock, processes
 from clusterctl.adapters.store.leases import DEFAULT_TTL_S
 from clusterctl.core import timestamps
+from clusterctl.model.errors import LeaseHeldError, PoolTurnHeldError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
 
 _REREAD_S = 2.0
+# what one run holds while it decides what leaves the pool and takes it out; names of nodes have no spaces
+_POOL_TURN = "the turn to take nodes out of the pool"
+_TURN_TTL_S = 300.0
+_TURN_WAIT_S = 120.0
+_TURN_LOOK_S = 0.2
 
 
 @contextmanager
@@ -29,6 +35,28 @@ def lease_for(store: Store, names: Iterable[str], *, verb: str, holder: str, ttl
     """
     ticket = f"{verb}-{secrets.token_hex(6)}"
     store.acquire(names, run_id=ticket, holder=holder, ttl_s=ttl_s)
+    try:
+        yield
+    finally:
+        store.release(ticket)
+
+
+@contextmanager
+def pool_turn(store: Store, *, holder: str, wait_s: float = _TURN_WAIT_S) -> Iterator[None]:
+    """Be the only one that takes nodes out of the pool: else two runs at the same moment see the same headroom, and both use it.
+
+    Raises:
+        PoolTurnHeldError: another run did not end its turn within `wait_s`.
+    """
+    ticket, until = f"pool-turn-{secrets.token_hex(6)}", time.monotonic() + wait_s
+    while True:
+        try:
+            store.acquire([_POOL_TURN], run_id=ticket, holder=holder, ttl_s=_TURN_TTL_S)
+            break
+        except LeaseHeldError as e:
+            if time.monotonic() > until:
+                raise PoolTurnHeldError(**e.values) from e
+        time.sleep(_TURN_LOOK_S)
     try:
         yield
     finally:

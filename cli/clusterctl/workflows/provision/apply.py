@@ -19,7 +19,7 @@ from clusterctl.workflows.provision.apply_on_nodes import OUT_OF_POOL_VARIABLE
 from clusterctl.workflows.provision.run_roles import run_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 OUT_OF_POOL = ("-e", OUT_OF_POOL_VARIABLE)
 
 
-def un_admit(context: RunContext, plans: Mapping[str, NodePlan]) -> None:
-    """Take every node out of the pool, wait for what still runs there, and record that it is being changed, before anything touches it."""
+def un_admit(context: RunContext, plans: Mapping[str, NodePlan], taken_out: Callable[[], None]) -> None:
+    """Take every node out of the pool, call `taken_out`, wait for what still runs there, and record that it is being changed, before anything touches it."""
     pool = context.services.pool
     for name in tuple(context.active):
         try:
@@ -42,6 +42,7 @@ def un_admit(context: RunContext, plans: Mapping[str, NodePlan]) -> None:
         context.services.store.end_doubt(name)
         if plans[name].state is State.ADMITTED:
             context.move(name, State.DRAINED, Phase.APPLY, _why(context, plans[name]))
+    taken_out()
     for name, jobs in vacate(pool, tuple(context.active), lambda found: _tell(context, found)).items():
         plan, what = plans[name], f"still in use: {jobs}"
         state = State.DRAINED if plan.state is State.ADMITTED else plan.state

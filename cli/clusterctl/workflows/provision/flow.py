@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from clusterctl.model.errors import InterruptedRunError, UsageProblemError
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import Note, Phase, ProvisionResult
 from clusterctl.model.state import State
+from clusterctl.workflows.lease import pool_turn
 from clusterctl.workflows.provision.admit_measured import admit_measured
 from clusterctl.workflows.provision.apply import apply, un_admit
 from clusterctl.workflows.provision.boot_kernel import boot_declared_kernel
@@ -52,14 +54,22 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
     leave(context, known)
     if (plan.leaving_pool or plan.to_admit) and not confirm(plan):
         return ProvisionResult(context.run_id, (), context.duration_s, declined=True)
-    _require_headroom(context, plan)  # again: others may have drained nodes before the plan was confirmed
-    context.begin(plan.leaving_pool)
+    with ExitStack() as turn:
+        if plan.leaving_pool:
+            turn.enter_context(pool_turn(context.services.store, holder=f"{context.services.admitter.operator}, run {context.run_id}"))
+        _require_headroom(context, plan)  # again: others may have drained nodes before the plan was confirmed
+        return _steps(context, known, turn.close)
+
+
+def _steps(context: RunContext, known: Knowledge, taken_out: Callable[[], None]) -> ProvisionResult:
+    """All steps of a confirmed plan; `taken_out` is called when no more nodes are taken out of the pool."""
+    context.begin(known.plan.leaving_pool)
     phase = Phase.ADMIT
     try:
         known = admit_measured(context, known)
         phase = Phase.APPLY
         known = with_admitted(context, known)
-        un_admit(context, known.plans)
+        un_admit(context, known.plans, taken_out)
         quarantine_unrepairable(context, known)
         for current, step in _STEPS:
             if context.active:
