@@ -29,7 +29,8 @@ COMMENTED = (
         "inventory/common",
         "roles",
     ),
-    *("tools/clusterctl_tools", "validators/clusterctl_validators", "cli/clusterctl", "plugins", "contrib"),
+    *("tools/clusterctl_tools", "validators/clusterctl_validators", "cli/clusterctl", "plugins", "contrib", "tests/faults"),
+    "tests/cases/faults/added_gates.yml",
 )
 _MARK = re.compile(r"\b(assumed|not confirmed)\b", re.IGNORECASE)
 HEAD = """<!-- Written by scripts/assumptions.py. -->

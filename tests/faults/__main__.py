@@ -1,6 +1,6 @@
 """`python -m faults`: every row of tests/cases/faults in a rack, and healthy racks with noise; writes build/faults.json.
 
-Exits 1 if a healthy node would be quarantined, or there are fewer rows or racks than the drill asks for. A row that is not detected is no error: it is counted.
+Rows that are tried with added gates are counted apart; healthy racks have these gates, too. Exits 1 if a healthy node would be quarantined, or a node whose row must pass, or there are fewer rows or racks than the drill asks for. A row that is not detected is no error: it is counted.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from multiprocessing import get_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from faults.rows import load_rows
+from faults.rows import ADDED_GATES, load_rows
 from faults.trials import healthy_rack, tried
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _LEAST_FAULTS, _RACKS = 60, 20
 _COUNTED = ("detected", "held", "right_component", "right_action", "named_action")
@@ -25,13 +28,14 @@ def main() -> int:
         jobs = pool.map_async(tried, rows, chunksize=1)
         racks = pool.map(healthy_rack, range(_RACKS), chunksize=1)
         found = jobs.get()
+    faults = [row for row in found if not row["must_pass"]]
     document: dict[str, Any] = {
         "schema_version": 1,
         "simulated": True,
-        "faults": len(found),
-        **{key: sum(row[key] for row in found) for key in _COUNTED},
-        "below_thresholds": sum(row["below_thresholds"] for row in found),
-        "below_thresholds_detected": sum(row["below_thresholds"] and row["detected"] for row in found),
+        **_totals([row for row in faults if not row["added_gates"]]),
+        "with_added_gates": {"gates": ADDED_GATES, **_totals([row for row in faults if row["added_gates"]])},
+        "must_pass": len(found) - len(faults),
+        "must_pass_held": [row["id"] for row in found if row["must_pass"] and row["held"]],
         "incidents": sorted({row["incident"] for row in found if row["incident"]}),
         "incidents_detected": sorted({row["incident"] for row in found if row["incident"] and row["detected"]}),
         "healthy_nodes_held_by_rows": sum(len(row["healthy_nodes_held"]) for row in found),
@@ -44,15 +48,30 @@ def main() -> int:
     out = ROOT / "build" / "faults.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(document | {"problems": problems}, indent=1) + "\n", encoding="utf-8")
-    totals = ", ".join(f"{key} {document[key]}" for key in ("faults", *_COUNTED, "healthy_racks", "false_quarantine"))
-    print("\n".join([*problems, f"{totals}; {out}"]))
+    added = _text(document["with_added_gates"], ("faults", *_COUNTED))
+    totals = _text(document, ("faults", *_COUNTED, "healthy_racks", "false_quarantine"))
+    print("\n".join([*problems, f"with {' and '.join(ADDED_GATES)}: {added}", f"{totals}; {out}"]))
     return 1 if problems else 0
+
+
+def _text(document: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {document[name]}" for name in names)
+
+
+def _totals(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    return {
+        "faults": len(rows),
+        **{key: sum(row[key] for row in rows) for key in _COUNTED},
+        "below_thresholds": sum(row["below_thresholds"] for row in rows),
+        "below_thresholds_detected": sum(row["below_thresholds"] and row["detected"] for row in rows),
+    }
 
 
 def _problems(document: dict[str, Any]) -> list[str]:
     found = [f"{document['faults']} rows"] if document["faults"] < _LEAST_FAULTS else []
     found += ["fewer than half of the rows are below today's thresholds"] if 2 * document["below_thresholds"] < document["faults"] else []
     held = [f"{rack['seed']}, {text}" for rack in document["healthy"] for text in rack["held"]]
+    held += [f"row {name}" for name in document["must_pass_held"]]
     return found + [f"a healthy node would be quarantined: {text}" for text in held]
 
 

@@ -12,7 +12,8 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.workflows.burnin import measure_and_judge
-from faults import gpu_outputs, load_outputs, network_outputs
+from clusterctl_tools import nvme_read, torch_gemm
+from faults import disk_outputs, gpu_outputs, load_outputs, network_outputs
 from faults.snapshots import snapshot
 from faults.world import nodes
 from support.gates import TODAY
@@ -32,17 +33,17 @@ _VERSION = "as pinned"
 _SHORT_S = 5.0
 
 
-def burn_in(rack: Rack, level: Level = LEVEL) -> tuple[GateResult, ...]:
-    """All gates of a level, both stages of pairs and the group, as `clusterctl burnin` measures and judges them."""
+def burn_in(rack: Rack, level: Level = LEVEL, gates: Sequence[str] | None = None) -> tuple[GateResult, ...]:
+    """All gates of a level, or only `gates`; both stages of pairs and the group, as `clusterctl burnin` measures and judges them."""
 
     def measured(plan: GatePlan, *_: object, **__: object) -> tuple[RawRecord, ...]:
         return tuple(records(rack, plan))
 
-    subjects = tuple(subject_of(node, TODAY) for node in nodes())
+    subjects = tuple(subject_of(node, TODAY) for node in nodes(rack.added_gates))
     with TemporaryDirectory() as folder:
         rundir = RunDir(rack.seed, Path(folder))  # the run's id is the seed of its pairs
         with mock.patch.object(measure_and_judge, "measure", measured):
-            return measure_and_judge.run_burnin(subjects, rundir, Config(Path(folder), (), Path(folder)), level)
+            return measure_and_judge.run_burnin(subjects, rundir, Config(Path(folder), (), Path(folder)), level, gates=gates)
 
 
 def records(rack: Rack, plan: GatePlan) -> Iterator[RawRecord]:
@@ -57,7 +58,7 @@ def records(rack: Rack, plan: GatePlan) -> Iterator[RawRecord]:
 
 
 def _record(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> RawRecord:
-    seconds = float(step.argv[-1]) if step.tool in ("ubergemm", "gpu_burn") else _SHORT_S
+    seconds = _seconds(step)
     text, status = _output(rack, node, step, group)
     return RawRecord(
         gate=step.gate,
@@ -81,6 +82,13 @@ def _record(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> RawR
     )
 
 
+def _seconds(step: GateStep) -> float:
+    """How long a step runs; a trace sleeps."""
+    if step.argv[0] == "sleep" or step.tool in ("ubergemm", "gpu_burn"):
+        return float(step.argv[-1])
+    return nvme_read.asked_s(step.argv) if step.tool == "nvme_read" else torch_gemm.asked_s(step.argv) or _SHORT_S
+
+
 def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tuple[str, int]:
     """What a step prints, and its exit status; `group`: the nodes that run together."""
     text, status = "", 0
@@ -91,10 +99,10 @@ def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tupl
         status = 226 if rack.of("dcgm", node) else 0
     elif step.gate == "nvbandwidth":
         text = gpu_outputs.copies(rack, node, step.argv[step.argv.index("-t") + 1 :])
-    elif step.gate == "gpu_stress":
-        text = load_outputs.gemm(rack, node, int(step.device.removeprefix("gpu"))) if step.device else ""
-    elif step.gate == "gpu_results":
-        text = load_outputs.products(rack, node, int(step.device.removeprefix("gpu")))
+    elif step.gate in load_outputs.LOADS:
+        text = load_outputs.LOADS[step.gate](rack, node, int(step.device.removeprefix("gpu"))) if step.device else ""
+    elif step.gate == "nvme_fio":
+        text = disk_outputs.reads(rack, node, step)
     elif step.gate == "nccl_node":
         text, status = network_outputs.on_one_node(rack, node, step.argv)
     elif step.gate == "nccl_group" and step.peers:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from clusterctl.model.trace_sample import TraceSample
 from clusterctl_lab.simulator import machine
 from faults.world import GPUS, gpu_address
+from support.torch_gemm import PRODUCTS, RATE_GFLOPS, torch_output
 
 if TYPE_CHECKING:
     from faults.world import Rack
@@ -14,17 +15,34 @@ if TYPE_CHECKING:
 _CLOCK_MHZ = 1485.0
 _RATE_GFLOPS = 769_000.0
 _SOFTWARE_POWER_CAP = "0x0000000000000004"
-# Every five seconds, as agents do, where samples are counted; elsewhere fewer do as well.
-_EVERY_S, _SELDOM_S = 5.0, 60.0
+# Every five seconds, as agents do, where samples are counted; elsewhere fewer do as well, ten of a short load.
+_EVERY_S, _SELDOM_S, _LEAST_SAMPLES = 5.0, 60.0, 10
 _ANSWER_S, _WAITED_S = 0.2, 30.0
 
 
 def gemm(rack: Rack, node: str, gpu: int) -> str:
     """The output of ubergemm on one GPU: its rate follows its clock."""
-    rate = _RATE_GFLOPS * rack.bin_of(node, gpu) * rack.spread(rack.noise.gemm, "gemm", node, gpu)
-    for change in (c for c in rack.of("gemm", node) if c.gpu == gpu):
-        rate *= change.factor * change.clock
+    rate = _RATE_GFLOPS * _rate_share(rack, "gemm", node, gpu)
     return f"GFlops:{rate * 0.93:.4e} GFlops\nstarting....\n" + f"GFlops:{rate:.5e} GFlops\n" * 3
+
+
+def torch_gemm(rack: Rack, node: str, gpu: int) -> str:
+    """The output of torch_gemm.py on one GPU. Where all of its products are changed, they are equal to each other: only other GPUs show it."""
+    found: dict[str, Any] = {"rate": RATE_GFLOPS * _rate_share(rack, "torch_gemm", node, gpu)}
+    for change in (c for c in rack.of("torch_products", node) if c.gpu == gpu):
+        if change.share == 1:
+            found |= dict.fromkeys(("first", "last", "again"), "b")
+        else:
+            found["differing"] = max(1, round(change.share * PRODUCTS))
+    return torch_output(**found)
+
+
+def _rate_share(rack: Rack, noise_of: str, node: str, gpu: int) -> float:
+    """The rate of a GPU as a share of the usual one; two programs have the same GPUs and not the same noise."""
+    share = rack.bin_of(node, gpu) * rack.spread(rack.noise.gemm, noise_of, node, gpu)
+    for change in (c for c in rack.of("gemm", node) if c.gpu == gpu):
+        share *= change.factor * change.clock
+    return share
 
 
 def products(rack: Rack, node: str, gpu: int) -> str:
@@ -35,9 +53,13 @@ def products(rack: Rack, node: str, gpu: int) -> str:
     return f"{report}{kept}done\n\nTested 1 GPUs:\n\tGPU 0: {'FAULTY' if wrong else 'OK'}\n"
 
 
+# Gate -> what it prints about one GPU.
+LOADS: Final = {"gpu_stress": gemm, "torch_gemm": torch_gemm, "gpu_results": products}
+
+
 def trace(rack: Rack, node: str, seconds: float) -> tuple[TraceSample, ...]:
     """What nvidia-smi printed again and again."""
-    every_s = _EVERY_S if any(c.share < 1 for c in rack.of("gemm", node)) else _SELDOM_S
+    every_s = _EVERY_S if any(c.share < 1 for c in rack.of("gemm", node)) else min(_SELDOM_S, seconds / _LEAST_SAMPLES)
     count = int(seconds / every_s)
     texts: dict[frozenset[int], str] = {}
     samples = []

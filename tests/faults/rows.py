@@ -11,10 +11,13 @@ from support.roles import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "faults"
 _VOCABULARY = "vocabulary.yml"
+# No profile has them: they need PyTorch or fio, which a site installs.
+ADDED_GATES = ("torch_gemm", "nvme_fio")
 
 Kind = Literal[
     "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "products", "query", "dcgm",
     "copy", "pcie_hop", "nccl", "nccl_output", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
+    "torch_products", "disk_read",
 ]  # fmt: skip
 When = Literal["always", "load", "before_load"]
 
@@ -28,9 +31,9 @@ class Change(_Model):
 
     Attributes:
         when: always = before the load, too; load = after it only; before_load = before and after it alike, and not by validators.
-        path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth; `{pci}` is the address of the device.
+        path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, or a disk; `{pci}` is the address of the device.
         factor: what is left of a healthy number; clock: the same of the clock.
-        share: of the samples, or of the meetings with others, that show it.
+        share: of the samples, of the meetings with others, of the products, or of three measurements from the first on, that show it.
     """
 
     kind: Kind
@@ -72,6 +75,8 @@ class Row(_Model):
         tool: the tool or counter that shows it; number: what it shows.
         below: no absolute limit of today is passed: only peers, growth or nothing at all can show it.
         incident: the public incident that it is.
+        added_gates: it is tried with ADDED_GATES, beside those of the profile.
+        must_pass: what it shows is no evidence against a part: who holds the node is wrong.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
@@ -81,6 +86,8 @@ class Row(_Model):
     source: Annotated[str, Field(min_length=8)]
     below: bool
     incident: str = ""
+    added_gates: bool = False
+    must_pass: bool = False
     changes: tuple[Change, ...]
     oracle: Annotated[tuple[Oracle, ...], Field(min_length=1)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ class Noise:
 
     Attributes:
         binning: the clocks of GPUs at their power cap differ by so much from the slowest to the fastest.
+        disks: of the read bandwidth of equal disks. Assumed: Oracle's check takes 2 % from the median (oci-hpc, active_healthcheck.py), no vendor says how far good disks differ.
         collisions: the share of the meetings of two adapters that read between 60 and 95 % of the line rate, with nothing wrong at either end.
     """
 
@@ -36,6 +37,7 @@ class Noise:
     copies: float = 0.003
     binning: float = 0.08
     collisions: float = 0.03
+    disks: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ class Rack:
 
     Attributes:
         seed: of the noise, which differs from rack to rack; `changes`: the fault, none in a healthy rack.
+        added_gates: those that its site adds to every level; no profile has them.
     """
 
     seed: str
     changes: tuple[Change, ...] = ()
     noise: Noise = field(default_factory=Noise)
+    added_gates: tuple[str, ...] = ()
 
     def random(self, *names: object) -> Random:
         """The noise of one measurement."""
@@ -75,10 +79,12 @@ def spec() -> NodeSpec:
 
 
 @cache
-def nodes() -> tuple[Node, ...]:
-    """The nodes of every rack."""
+def nodes(added_gates: tuple[str, ...] = ()) -> tuple[Node, ...]:
+    """The nodes of every rack, with gates that their site adds to every level."""
+    levels = {level: [*names, *added_gates] for level, names in spec().gates["gates_levels"].items()}
+    own = replace(spec(), gates={**spec().gates, "gates_levels": levels})
     return tuple(
-        Node(name, (PROFILE,), Connection(f"10.0.0.{i + 1}"), Place(leaf=leaf_of(name), su="su1", rack="rack-1"), spec())
+        Node(name, (PROFILE,), Connection(f"10.0.0.{i + 1}"), Place(leaf=leaf_of(name), su="su1", rack="rack-1"), own)
         for i, name in enumerate(NODES)
     )
 

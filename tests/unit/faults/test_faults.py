@@ -11,8 +11,8 @@ from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_validators.finding import Finding, Severity
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
-from faults.rows import Oracle, Row, load_rows, load_vocabulary
-from faults.trials import stated_about, tried
+from faults.rows import ADDED_GATES, Oracle, Row, load_rows, load_vocabulary
+from faults.trials import seed_of, stated_about, tried
 from faults.world import GPUS, NODES, Rack, device_at, gpu_address, hca_address
 
 ROWS = load_rows()
@@ -26,6 +26,19 @@ SLICE = {
     "gpu_at_a_third_of_its_rate": (True, True, True),
     "fabric_manager_dead": (True, True, True),
     "corrected_errors_by_the_hundred_thousand": (False, False, False),
+}
+# Row that is tried with torch_gemm and nvme_fio -> held, and what of these gates is stated.
+ADDED = {
+    "product_with_one_flipped_bit": (True, "fail torch_gemm.products.products.wrong_results gpu3"),
+    "one_bit_wrong_in_the_same_way_each_time": (True, "fail torch_gemm.products.products.wrong_results gpu3"),
+    "all_products_are_no_numbers": (True, "fail torch_gemm.products.products.wrong_results gpu2"),
+    "gpu_rate_15_percent_low_at_full_clock": (True, "fail torch_gemm.rate.gemm_per_clock.below_peers gpu2"),
+    "disk_at_half_of_its_peers": (True, "fail nvme_fio.peers.read_bandwidth.below_peers nvme3n1"),
+    "disk_low_in_two_of_three_measurements": (True, "fail nvme_fio.peers.read_bandwidth.below_peers nvme3n1"),
+    "disk_low_in_one_of_three_measurements": (False, "warn nvme_fio.peers.read_bandwidth.below_peers nvme3n1"),
+    "disk_with_io_errors": (True, "fail nvme_fio.read..test_failed nvme3n1"),
+    "disk_4_percent_low": (False, "warn nvme_fio.peers.read_bandwidth.below_peers nvme3n1"),
+    "disk_2_percent_low": (False, ""),
 }
 ORACLE = Oracle(node="n2", component="gpu", device="gpu3", actions=("reset_gpu",), source="a public table")
 
@@ -128,3 +141,26 @@ def test_a_slice_of_the_drill() -> None:
     healthy = stated_about(Rack("healthy0"), NODES[:1])
     assert healthy
     assert {s.outcome for s in healthy} == {Outcome.WARN}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.added_gates], ids=lambda r: r.id)
+def test_added_gates_find_what_they_are_for(row: Row) -> None:
+    """In a burn-in of these two gates alone: the others have nothing to do with it."""
+    held, shown = ADDED[row.id]
+    (oracle,) = row.oracle
+    stated = of_gates(burn_in(Rack(seed_of(row), row.changes, added_gates=ADDED_GATES), gates=ADDED_GATES), WORDS)
+    found = grade(oracle, stated, [], frozenset({oracle.node}))
+    assert (found.held, found.shown_by) == (held, tuple(filter(None, [shown])))
+    assert found.right_component == bool(shown)
+    assert found.right_action == (bool(shown) and not row.must_pass)
+    assert {s.node for s in stated if s.outcome in HOLDS} == ({oracle.node} if held else set())
+
+
+def test_each_row_of_added_gates_is_held_to_a_result() -> None:
+    assert set(ADDED) == {row.id for row in ROWS if row.added_gates}
+    assert {row.id for row in ROWS if row.must_pass} == {"disk_low_in_one_of_three_measurements"}
+
+
+def test_the_profile_without_added_gates_does_not_see_a_flipped_bit() -> None:
+    row = next(row for row in ROWS if row.id == "product_with_one_flipped_bit")
+    assert of_gates(burn_in(Rack("twin0", row.changes), gates=["gpu_stress", "gpu_results"]), WORDS) == ()

@@ -24,6 +24,7 @@ from clusterctl.model.trace_sample import TraceSample
 from clusterctl_tools import torch_gemm
 from support.gates import CASES, REPAIR, SOURCE, TODAY, gates, node, plan, record
 from support.roles import ROOT
+from support.torch_gemm import torch_output
 
 EXAMPLES = yaml.safe_load((CASES / "judge_torch_gemm" / "cases.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "torch_gemm", "metric": "gemm", "kind": "floor", "value": 600.0, "unit": "TFLOPS", **SOURCE}
@@ -32,39 +33,13 @@ SCRIPT = ROOT / "roles" / "burnin" / "files" / torch_gemm.PROGRAM
 ASKED_S = 90
 
 
-def output(**own: Any) -> str:
-    """As it was printed on an H100, with a few of its seconds."""
-    error = {"error": own["error"]} if "error" in own else None
-    if own.get("only_error"):
-        return json.dumps(error) + "\n"
-    differing = own.get("differing", 0)
-    rate = own.get("rate", 669886.4)
-    digests = {name: own.get(name, "a") * 64 for name in ("first", "last", "again")}
-    lines: list[dict[str, Any]] = [
-        {
-            "cuda": "13.0",
-            "device": "NVIDIA H100 80GB HBM3",
-            "driver": "580.159.04",
-            "dtype": "bfloat16",
-            "schema_version": 1,
-            "size": 16384,
-            "torch": own.get("torch", "2.11.0+cu130"),
-        },
-        {"at_s": 1.09, "differing": 0, "gflops": rate * 0.96, "products": 80},
-        {"at_s": 2.14, "differing": differing, "gflops": rate, "products": 160},
-        {**digests, "differing": differing, "products": 176},
-    ]
-    lines = lines[: len(lines) - own.get("cut", 0)]
-    return "".join(json.dumps(line, sort_keys=True) + "\n" for line in (*lines, *([error] if error else [])))
-
-
 def records(name: str, case: dict[str, Any]) -> list[RawRecord]:
     found = []
     for gpu in range(case["gpus"]):
         own = {**case.get("all", {}), **case.get("other", {}).get(gpu, {})} if name == "n1" else {}
         if own.get("absent"):
             continue
-        load = record("torch_gemm", name, output(**own), step=f"gpu{gpu}", device=f"gpu{gpu}", tool="torch_gemm")
+        load = record("torch_gemm", name, torch_output(**own), step=f"gpu{gpu}", device=f"gpu{gpu}", tool="torch_gemm")
         argv = tuple(torch_gemm.gemm_argv(gpu, ASKED_S))
         found.append(replace(load, argv=argv, duration_s=float(own.get("ran_s", ASKED_S + 12)), exit_status=own.get("exit_status", 0)))
     rows = (f"{gpu}, 00000000:{gpu + 16:02X}:00.0, 1350, 696.00, 700.00, 66, 19, 55, 0x0000000000000004" for gpu in range(case["gpus"]))
@@ -124,7 +99,7 @@ def test_no_count_of_differences_passes(gpu: int, differing: int) -> None:
 
 @given(st.integers(0, 600), st.integers(0, 600))
 def test_what_is_not_a_whole_output_never_passes(begin: int, length: int) -> None:
-    text = output()
+    text = torch_output()
     part = text[begin : begin + length]
     if part.strip() == text.strip():
         return
@@ -144,12 +119,12 @@ def test_any_text_is_unparsable_or_samples(text: str) -> None:
 @pytest.mark.parametrize("name", ["device", "torch", "cuda", "driver", "dtype", "size"])
 def test_a_gpu_whose_kind_is_not_known_would_be_compared_with_nobody(name: str) -> None:
     with pytest.raises(UnparsableError, match=name):
-        parse_output("torch_gemm", output().replace(f'"{name}"', f'"x{name}"'))
+        parse_output("torch_gemm", torch_output().replace(f'"{name}"', f'"x{name}"'))
 
 
 @pytest.mark.parametrize("place", [0, 40, 300, 700])
 def test_what_the_samples_are_read_from_is_judged(place: int) -> None:
-    text = output(differing=1)
+    text = torch_output(differing=1)
     case: dict[str, Any] = {"gpus": 8}
     runs = [replace(r, stdout=text[:place] + "\ufeff" + text[place:]) if r.step == "gpu5" else r for r in records("n1", case)]
     declared = gates(gates_levels={level: ["torch_gemm"] for level in LEVELS}, gates_baselines=[FLOOR])
@@ -158,7 +133,7 @@ def test_what_the_samples_are_read_from_is_judged(place: int) -> None:
 
 
 def test_samples_of_a_run() -> None:
-    assert [(s.metric, round(s.value, 1), s.unit) for s in parse_output("torch_gemm", output())] == [
+    assert [(s.metric, round(s.value, 1), s.unit) for s in parse_output("torch_gemm", torch_output())] == [
         ("gemm", 656.5, "TFLOPS"),
         ("products", 176.0, ""),
         ("differing", 0.0, ""),
