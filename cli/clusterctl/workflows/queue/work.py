@@ -119,6 +119,8 @@ class ShardWorker:
         ours = [s for s in opened if (s.site, s.content) == (self.about.site, self.about.content)]
         if self.until_empty and not ours and not self._stopping:
             self._stop()
+        if self._stopping:
+            queue.stop()  # again: a signal that came before the queue began to work went unheard
 
     def _stop(self) -> None:
         if self._stopping:
