@@ -44,6 +44,7 @@ def test_inventory_shows_racks_and_nodes() -> None:
         "spine": "",
         "nvlink_domain": "",
         "slot": 7,
+        "site": "",
     }
     Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/inventory.schema.json").read_text())).validate(document)
     assert document["nodes"][6]["rail_leaves"]["rail7"] == "leaf-su2-r7"
