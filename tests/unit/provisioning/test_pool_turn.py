@@ -28,11 +28,12 @@ _END_S = 20
 
 @dataclass
 class SlowPool(LocalPool):
-    """A pool from which the first removal takes until `go`."""
+    """A pool from which a removal takes until `go`; a run in it works on its nodes until `end`."""
 
     store: Store
     inside: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)
+    end: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         super().__init__(self.store)
@@ -50,8 +51,11 @@ def pool(tmp_path: Path) -> Iterator[SlowPool]:
         yield SlowPool(store)
 
 
-def world(tmp_path: Path, pool: LocalPool | None = None) -> World:
-    return World(tmp_path, names=NAMES, bad={n: {"kernel"} for n in NAMES}, pool=pool)
+def world(tmp_path: Path, pool: SlowPool | None = None) -> World:
+    found = World(tmp_path, names=NAMES, bad={n: {"kernel"} for n in NAMES}, pool=pool)
+    if pool:
+        found.before = lambda operation: None if operation == "validate" or pool.end.wait(_END_S) else pytest.fail("nobody ended it")
+    return found
 
 
 def test_two_runs(tmp_path: Path, pool: SlowPool) -> None:
@@ -62,6 +66,7 @@ def test_two_runs(tmp_path: Path, pool: SlowPool) -> None:
         threading.Timer(0.5, pool.go.set).start()
         with pytest.raises(BreakerError, match="provisioning 2 of"):
             second.result(_END_S)
+        pool.end.set()
         assert {r.state for r in first.result(_END_S).nodes} == {State.ADMITTED}
     with Store.open(world(tmp_path).url) as store:
         assert store.leases() == ()
@@ -83,6 +88,7 @@ def test_a_drain_beside_a_run_waits_unless_it_is_forced(tmp_path: Path, pool: Sl
             threading.Timer(0.5, pool.go.set).start()
             with pytest.raises(BreakerError, match="draining 2 of"):
                 drained()
+        pool.end.set()
         first.result(_END_S)
 
 
