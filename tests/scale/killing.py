@@ -40,7 +40,7 @@ class Killed:
         tries: how often a shard was taken at most.
     """
 
-    kills: dict[str, int] = field(default_factory=Counter)
+    kills: dict[str, int] = field(default_factory=dict)
     shards: int = 0
     doubles: int = 0
     losses: int = 0
@@ -128,7 +128,7 @@ def kill_all_over(kills: int, folder: Path, seed: int, tell: Callable[[str], Non
             time.sleep(chance.uniform(0.2, 1.5))
             what = chance.choices(["worker", "shard", "postgresql", "controller"], [4, 4, 1, 2])[0]
             if yard.kill(what, chance):
-                found.kills[what] += 1
+                found.kills[what] = found.kills.get(what, 0) + 1
                 tell(f"{sum(found.kills.values())} kills: {what}; {_ended(server.url)} of {yard.racks} racks ended")
         until = time.monotonic() + _END_S
         while _ended(server.url) < yard.racks and time.monotonic() < until:
