@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 import threading
 import time
@@ -12,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clusterctl.adapters.store import Store
+from clusterctl.commands.one_shard import end_with_the_worker
 from clusterctl.model.errors import ClusterctlError
 from clusterctl.model.shard import Fence, ShardState
 from clusterctl.workflows.provision.resume import take_over
@@ -38,7 +37,7 @@ class SimulatedRack(World):
 def main(url: str, state_dir: str, pause_s: str) -> int:
     """Provision the nodes of the shard, and record its end."""
     fence = Fence(**json.loads(sys.stdin.readline()))
-    threading.Thread(target=_end_with_the_worker, daemon=True).start()
+    threading.Thread(target=end_with_the_worker, daemon=True).start()
     with Store.open(url) as store:
         shard = store.shard(fence.shard_id)
         if shard is None:
@@ -54,11 +53,6 @@ def main(url: str, state_dir: str, pause_s: str) -> int:
             sys.stderr.write(f"shard {shard.id}: {e}\n")
             return int(e.exit_code)
         return int(result.exit_code)
-
-
-def _end_with_the_worker() -> None:
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,17 @@ def queue_name(site: str, content: str) -> str:
     return hashlib.sha256(f"{site}\n{content}".encode()).hexdigest()[:_NAME]
 
 
+def require_postgresql(url: str) -> None:
+    """Refuse a store that can have no queue.
+
+    Raises:
+        UsageProblemError: it is no PostgreSQL database.
+    """
+    if make_url(url).get_backend_name() != "postgresql":
+        hint = "set database_url in clusterctl.yml to postgresql+psycopg://user@host/name; docs/how-to/queue.md"
+        raise UsageProblemError(detail="a queue needs PostgreSQL: this site's record is in SQLite", hint=hint)
+
+
 class JobQueue:
     """An open queue."""
 
@@ -69,9 +80,7 @@ class JobQueue:
             UsageProblemError: the store is no PostgreSQL database, or procrastinate is not installed.
             QueueError: the server does not answer.
         """
-        if make_url(url).get_backend_name() != "postgresql":
-            hint = "set database_url in clusterctl.yml to postgresql+psycopg://user@host/name; docs/how-to/queue.md"
-            raise UsageProblemError(detail="a queue needs PostgreSQL: this site's record is in SQLite", hint=hint)
+        require_postgresql(url)
         try:
             from procrastinate import App, PsycopgConnector  # noqa: PLC0415 an extra
         except ImportError as e:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def provision_named_shard(ctx: click.Context, vault_ids: tuple[str, ...]) -> int:
     """Provision the shard of the first line of standard input; returns the exit code of its run."""
     fence = Fence(**json.loads(sys.stdin.readline()))
-    threading.Thread(target=_end_with_the_worker, name="worker-watch", daemon=True).start()
+    threading.Thread(target=end_with_the_worker, name="worker-watch", daemon=True).start()
     config = load_config(ctx, gates=True)
     listener = ProgressListener(_notify, messages.note, lambda _plan: True)
     return provision_shard(config, fence, vault_ids, listener)
 
 
-def _end_with_the_worker() -> None:
+def end_with_the_worker() -> None:
     """A killed worker closes the pipe: without it nobody would renew the claim on the shard."""
     sys.stdin.read()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -10,7 +10,6 @@ from typing import Any
 import rich_click as click
 
 from clusterctl.commands.options import load_config, vault_option
-from clusterctl.model.errors import UsageProblemError
 
 
 @click.command("worker")
@@ -24,7 +23,7 @@ from clusterctl.model.errors import UsageProblemError
     "--lost-after",
     "lost_after_s",
     type=click.FloatRange(3, 3600),
-    default=30,
+    default=60,
     show_default=True,
     metavar="SECONDS",
     help="Silence after which another worker takes over its racks; the same for all workers.",
@@ -41,6 +40,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     import asyncio  # noqa: PLC0415 `--help` must not pay for it
 
     from clusterctl.adapters.content_digest import content_digest  # noqa: PLC0415
+    from clusterctl.adapters.job_queue import require_postgresql  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.model.shard import Worker  # noqa: PLC0415
     from clusterctl.terminal.shards import show_progress  # noqa: PLC0415
@@ -51,11 +51,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
         return provision_named_shard(ctx, given["vault_ids"])
     config = load_config(ctx, gates=True)
-    if not config.database_url.startswith("postgresql"):
-        raise UsageProblemError(
-            detail="a worker needs the record in PostgreSQL: this site's is in SQLite",
-            hint="set database_url in clusterctl.yml to postgresql+psycopg://user@host/name; docs/how-to/queue.md",
-        )
+    require_postgresql(config.store_url)
     about = Worker(given["name"] or f"{socket.gethostname()}-{os.getpid()}", given["site"], content_digest(config), given["jobs"])
     content_now = partial(content_digest, config)
     words = (*(w for v in given["vault_ids"] for w in ("--vault-id", v)), "--one-shard")

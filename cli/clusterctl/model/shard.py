@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
 
 
+# how often a worker writes at least that it runs
+SEEN_EVERY_S = 10.0
+
+
 class ShardKind(StrEnum):
     """What is done with the nodes of a shard: those of a rack are provisioned; across the racks of an order, groups of admitted nodes are measured."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core import timestamps
 from clusterctl.model.provision import Note
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument, RunInProgress
-from clusterctl.model.shard import Shard, ShardKind, ShardState, Worker
+from clusterctl.model.shard import SEEN_EVERY_S, Shard, ShardKind, ShardState, Worker
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
 
@@ -24,6 +24,8 @@ _RUNS = ("RUN", "VERB", "TARGET", "OPERATOR", "SINCE", "NODES BY PHASE")
 _WORKERS = ("WORKER", "SITE", "RACKS AT A TIME", "CONTENT", "SEEN")
 _CONTENT = 12
 _FEW = 6
+# one that was not heard of so often has ended without saying so
+_SILENT_S = 6 * SEEN_EVERY_S
 
 
 def show_progress(progress: Shard | Worker | Note) -> None:
@@ -67,8 +69,9 @@ def queue_question(shards: Sequence[Shard]) -> str:
 
 
 def _unserved(found: RunsOverview) -> list[str]:
-    """Shards that wait for a worker of their site and content, where none of the recorded workers is one."""
-    served = {(w.site, w.content) for w in found.workers}
+    """Shards that wait for a worker of their site and content, where none of the recorded workers is one that was seen lately."""
+    silent_since = timestamps.after(found.now, -_SILENT_S)
+    served = {(w.site, w.content) for w in found.workers if w.seen_at > silent_since}
     waiting = sorted({(s.site, s.content) for s in found.shards if not s.ended} - served)
     return [f"no worker takes {_site(site)} with content {content[:_CONTENT]}: `clusterctl worker` starts one" for site, content in waiting]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,6 +105,11 @@ def test_runs_shards_and_workers_are_tables(capsys: pytest.CaptureFixture[str]) 
     ]
     assert "\x1b" not in shown.out
     assert shown.err == "no worker takes racks of site west with content cccccccccccc: `clusterctl worker` starts one\n"
+
+
+def test_a_worker_that_was_silent_for_a_minute_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    show_runs(replace(OVERVIEW, now="2026-03-14T09:31:13.000000Z"), "table")
+    assert "no worker takes racks of site east" in capsys.readouterr().err
 
 
 def test_what_was_queued_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,8 @@ def measure_across(config: Config, shard: Shard, vault_ids: tuple[str, ...]) -> 
             if gates or not subjects
             else f"level {level} has no gate of groups"
         )
-        return AcrossResult(ExitCode.OK, detail="; ".join(w for w in (f"not measured: {why}", left_out) if w))
+        code = ExitCode.GATE_FAILED if gates or not subjects else ExitCode.OK  # could not run; or nothing was to be measured
+        return AcrossResult(code, detail="; ".join(w for w in (f"not measured: {why}", left_out) if w))
     nodes = [s.node for s in subjects]
     with burnin_run(f"{shard.order_id}, across racks", nodes, (), config, level, in_service=True, fence=shard.fence) as run:
         run.results = run_burnin(subjects, run.rundir, config, level, gates=gates, usual=run.usual)

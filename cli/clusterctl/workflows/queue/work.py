@@ -15,7 +15,7 @@ from clusterctl.adapters.job_queue import JobQueue, RetryLaterError, queue_name
 from clusterctl.model.errors import ContentDiffersError, QueueError, StaleTokenError, StoreError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note
-from clusterctl.model.shard import ShardState, Worker
+from clusterctl.model.shard import SEEN_EVERY_S, ShardState, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,7 +109,7 @@ class ShardWorker:
                 if str(e) != told:
                     told = str(e)
                     self.notify(Note(f"{told}; trying again"))
-            await asyncio.sleep(self.lost_after_s / 6)
+            await asyncio.sleep(min(self.lost_after_s / 6, SEEN_EVERY_S))
 
     async def _sweep_once(self, queue: JobQueue) -> None:
         await asyncio.to_thread(self.store.save_worker, self.about)
