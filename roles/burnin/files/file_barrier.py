@@ -69,33 +69,35 @@ class FileBarrier:
 
     def __init__(self, root: int, words: list[str], name: str, *, index: int, count: int, phases: int) -> None:
         self.root, self.words, self.name = root, words, name
-        self.index, self.count = index, count
+        self.index, self.count, self.phases = index, count, phases
         self.pause_s = max(LEAST_PAUSE_S, PAUSE_S_PER_NODE * count)
         self.phase = -1
         self.removed: list[str] = []
         self.parent = open_folder(root, words, make=True)
         self.run = self.own = -1
-        if index == 0:
-            self._make(phases)
+        self.begun = False
 
-    def _make(self, phases: int) -> None:
+    def _make(self) -> None:
         """All at once for the others: the folder gets its name when it is complete."""
         incomplete = f".{self.name}"
         os.mkdir(incomplete, 0o700, dir_fd=self.parent)
+        self.begun = True
         self.removed = remove_dead_runs(self.parent, os.stat(incomplete, dir_fd=self.parent).st_mtime)
         made = os.open(incomplete, FOLDER, dir_fd=self.parent)
         new_file(made, PHASE, b"%0*d" % (DIGITS, 0))
-        for phase in range(phases):
+        for phase in range(self.phases):
             os.mkdir(f"{ARRIVED}{phase}", 0o700, dir_fd=made)
-        os.rename(incomplete, self.name, src_dir_fd=self.parent, dst_dir_fd=self.parent)
         self.run = made
+        os.rename(incomplete, self.name, src_dir_fd=self.parent, dst_dir_fd=self.parent)
 
     def enter(self, until: float) -> None:
-        """Make this node's folder in that of the run.
+        """Make this node's folder in that of the run; the first node makes that one, too.
 
         Raises:
             AloneError: the first node did not make it in time.
         """
+        if self.index == 0:
+            self._make()
         while self.run < 0:
             os.close(self.parent)
             self.parent = open_folder(self.root, self.words)
@@ -132,9 +134,9 @@ class FileBarrier:
 
     def end(self) -> None:
         """Remove this node's folder; the last one removes that of the run."""
+        if self.begun:
+            remove_tree(self.parent, f".{self.name}")
         if self.run < 0:
-            if self.index == 0:
-                remove_tree(self.parent, f".{self.name}")
             return
         if self.own >= 0:
             remove_tree(self.run, str(self.index))

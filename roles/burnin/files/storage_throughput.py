@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from file_barrier import AloneError, FileBarrier
 from shared_folder import FOLDER, MOUNTS, NotMountedError, open_mount
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 NOT_MOUNTED, IO_ERROR, ALONE, NO_SPACE = 3, 4, 5, 6
 PHASES = 9
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # What is left of the time limit for the end; twice of it for the first node.
 END_S = 20
 # Beside the time of a phase, for the flushing of what it wrote.
@@ -168,13 +169,28 @@ def measure(options: argparse.Namespace, plan: dict[str, Any], table: Path) -> N
     barrier = FileBarrier(mount.root, words, name_of_run(plan, options), index=options.index, count=options.count, phases=PHASES)
     measurement = Measurement(options, barrier, secret_of(plan, options))
     try:
-        measurement.run()
+        try:
+            measurement.run()
+        finally:
+            ignore_signals()
     except BaseException:
         measurement.stop.set()
         barrier.leave()
         raise
     barrier.end()
     emit(phase="end", removed=barrier.removed)
+
+
+def ignore_signals() -> None:
+    """What is being removed is removed to the end; what takes too long, the agent kills."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def end_early(*_: object) -> NoReturn:
+    """The first signal ends the run, and no other one the removal of what it made."""
+    ignore_signals()
+    sys.exit(1)
 
 
 def main(words: list[str], table: Path = MOUNTS) -> int:
@@ -185,8 +201,8 @@ def main(words: list[str], table: Path = MOUNTS) -> int:
     for name in ("index", "count", "files", "file-mib", "small-files", "asks", "phase-s", "limit-s"):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args(words)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
+    for number in SIGNALS:
+        signal.signal(number, end_early)
     plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
     try:
         measure(options, plan, table)

@@ -44,6 +44,13 @@ NO_LOCKS = (
 )
 NO_ANSWERS = "import storage_sharing\nstorage_sharing.NEVER_S = 0.3\nstorage_sharing.Exchange.answer = lambda self: False"
 NO_DIRECT_IO = "import storage_files\nstorage_files.Checkpoint._open_direct = lambda *_: None"
+SIGNALS_WHILE_IT_REMOVES = """
+import file_barrier, os, signal
+def remove(*names, rest=file_barrier.remove_tree):
+    os.kill(os.getpid(), signal.SIGTERM)
+    rest(*names)
+file_barrier.remove_tree = remove
+"""
 SLEEPY = "import time, storage_files\nstorage_files.small_files = script.small_files = lambda *_: time.sleep(60)"
 
 
@@ -185,6 +192,18 @@ def test_a_second_process_of_the_same_node_touches_nothing_of_the_first(tmp_path
     for one in nodes:
         one.process.terminate()
         one.end()
+    assert entries(mount) == ["burn", "burn/in"]
+
+
+@pytest.mark.parametrize(
+    ("patch", "status"),
+    [("", 0), ("script.small_files = lambda *_: sys.exit(1)", 1), ("script.small_files = lambda *_: os.kill(os.getpid(), 15)", 1)],
+    ids=["at the end", "after an error", "a second one"],
+)
+def test_a_signal_does_not_end_the_removal(mount: Path, patch: str, status: int) -> None:
+    """Found by chance: node 1 had heard that node 0 left, and was ended while it removed the folder of the run."""
+    found = group(mount, patches={0: SIGNALS_WHILE_IT_REMOVES, 1: SIGNALS_WHILE_IT_REMOVES + patch})
+    assert [status for status, _ in found] == [storage_throughput.ALONE if status else 0, status]
     assert entries(mount) == ["burn", "burn/in"]
 
 
