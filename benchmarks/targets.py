@@ -33,7 +33,7 @@ TARGETS = {
     "ratio_pyinfra_dry": Target(30, False, "x", "lab.pyinfra", "floor_ratio_pyinfra_dry"),
     "drift_12500_cpu_s": Target(200, True, "s", "fleets", "floor_exec_12500_cpu_s"),
     "drift_12500_rss_mib": Target(300, True, "MiB", "fleets"),
-    "spec_12500_s": Target(60, True, "s", "specs"),
+    "spec_12500_s": Target(10, True, "s", "specs"),
     "help_cpu_ms": Target(100, True, "ms", "start_up", "floor_python_cpu_ms"),
     "status_12500_cpu_ms": Target(300, True, "ms", "start_up", "floor_status_cpu_ms"),
     "runner_overhead_pct": Target(5, True, "%", "lab.runner.unchanged"),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.inventory.ansible_worker.argument_schema import Breach, check_arguments
 from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, Place, where_key, where_path
-from clusterctl.adapters.inventory.ansible_worker.sections import Definitions, Section
 from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 from clusterctl.model.problem import Problem
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from clusterctl.adapters.inventory.ansible_worker.roles import Role
+    from clusterctl.adapters.inventory.ansible_worker.sections import Definitions, Section
     from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables, Variables
 
 GATES = "gates"
@@ -52,20 +52,25 @@ class ClassResolver:
 
     def role_class(self, name: str, host: Any) -> HostClass:
         """The class of `host` for a role."""
-        return self._class(name, host, list(self._roles[name].open_options))
+        return self._class(name, host)
 
     def gates_class(self, host: Any) -> HostClass:
         """The class of `host` for the `gates_*` variables."""
-        return self._class(GATES, host, sorted(n for n in self._definitions.names if n.startswith(f"{GATES}_")))
+        return self._class(GATES, host)
 
-    def _class(self, name: str, host: Any, wanted: list[str]) -> HostClass:
+    def _wanted(self, name: str) -> list[str]:
+        """The variables of a section."""
+        if name == GATES:
+            return sorted(n for n in self._definitions.names if n.startswith(f"{GATES}_"))
+        return list(self._roles[name].open_options)
+
+    def _class(self, name: str, host: Any) -> HostClass:
         section = self._sections.get(name)
         if section is None:
-            section = self._sections[name] = Section(name, self._definitions.closure(wanted))
-            section.watch(self._own)
+            section = self._sections[name] = self._definitions.section(self._wanted(name), self._own)
         key = (name, section.key(host, self._variables))
         if key not in self._classes:
-            values, problems = self._compute(name, host, wanted, section)
+            values, problems = self._compute(name, host, self._wanted(name), section)
             self._classes[key] = HostClass(len(self._classes), values, problems)
         found = self._classes[key]
         found.nodes.append(str(host.name))

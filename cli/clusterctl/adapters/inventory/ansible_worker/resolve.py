@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,17 @@ from clusterctl.adapters.inventory.ansible_worker.become import configured
 from clusterctl.adapters.inventory.ansible_worker.classes import ClassResolver
 from clusterctl.adapters.inventory.ansible_worker.failures import invalid
 from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, Place, where, where_path
+from clusterctl.adapters.inventory.ansible_worker.own_values import OwnValues
 from clusterctl.adapters.inventory.ansible_worker.roles import load_roles, role_of
 from clusterctl.adapters.inventory.ansible_worker.rules import load_rules, steps
 from clusterctl.adapters.inventory.ansible_worker.sections import Definitions
-from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
 from clusterctl.adapters.inventory.wire import Operation
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.problem import Problem, merge, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from clusterctl.adapters.inventory.ansible_worker.classes import HostClass
     from clusterctl.adapters.inventory.ansible_worker.rules import Rule
@@ -48,7 +49,8 @@ class Resolution:
         Raises:
             WorkerError: a place cannot be read.
         """
-        hosts = [self._shown(h, self._alone(h, (*places.PLACE, "ansible_host", "ansible_ssh_host"))) for h in self._hosts]
+        own_values = self._own_values(lambda: Definitions(self._variables.entities(self._hosts), frozenset(), lambda _, value: value))
+        hosts = [self._shown(h, self._alone(own_values, h, (*places.PLACE, "ansible_host", "ansible_ssh_host"))) for h in self._hosts]
         self._stop_on_problems()
         groups = {str(n): g for n, g in self._session.inventory.groups.items() if n != "all"}
         return {
@@ -70,8 +72,10 @@ class Resolution:
             *lint.orphan_group_vars(self._request.layers, self._session.inventory.groups),
         ]
 
+        owner = cache(lambda name: role_of(name, roles))
+
         def public(name: str, value: Any) -> Any:
-            role = role_of(name, roles)
+            role = owner(name)
             return role.public(name, value) if role else value
 
         definitions = Definitions([*(r.defaults for r in roles.values()), *entities], self._encrypted_files(), public)
@@ -81,16 +85,17 @@ class Resolution:
         else:
             self._problems += lint_problems
             lint_problems = []
-        own = frozenset(n for h in self._hosts for n in self._variables.host_part(h))
-        classes = ClassResolver(self._session.loader, self._variables, definitions, roles, own)
+        classes = ClassResolver(self._session.loader, self._variables, definitions, roles, self._variables.host_names(self._hosts))
+        own_values = self._own_values(lambda: definitions)
+        secrets = {name: role.required_secrets for name, role in roles.items()}
         rules = load_rules(Path(self._request.content))
         nodes, connections = [], {}
         for host in self._hosts:
-            alone = self._alone(host, places.NAMES)
+            alone = self._alone(own_values, host, places.NAMES)
             node = self._host(host, alone) | self._reach(host, alone)
             connections[str(host.name)] = (host, node["connection"])
             names = self._role_names(host, alone, set(roles))
-            self._check_secrets(host, [s for n in names for s in roles[n].required_secrets])
+            self._check_secrets(host, [s for n in names for s in secrets[n]])
             own_classes = {n: classes.role_class(n, host) for n in names}
             self._check_rules(host, rules, own_classes)
             node["roles"] = {n: c.number for n, c in own_classes.items()}
@@ -106,11 +111,12 @@ class Resolution:
             "lint_problems": [p.to_dict() for p in merge(lint_problems)],
         }
 
-    def _alone(self, host: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    def _own_values(self, definitions: Callable[[], Definitions]) -> OwnValues:
+        return OwnValues(self._session.loader, self._variables, self._hosts, definitions)
+
+    def _alone(self, own_values: OwnValues, host: Any, names: tuple[str, ...]) -> dict[str, Any]:
         """What is said of the host itself, rendered."""
-        variables = self._variables.effective(host)
-        raw = {n: variables[n] for n in names if n in variables}
-        rendered = render_variables(self._session.loader, raw, variables, lambda n: self._variables.place(host, n))
+        rendered = own_values.of(host, names)
         self._problems += [Problem(p.path, p.message, p.file, p.line, (str(host.name),)) for p in rendered.problems]
         return rendered.values
 

@@ -41,6 +41,7 @@ class Definitions:
         self._public = public
         self._reads: dict[str, set[str]] = defaultdict(set)
         self._vaulted: set[str] = set()
+        self._frozen = FrozenValues()
         self.names: set[str] = set()
         seen: set[tuple[str, str]] = set()
         for entity in entities:
@@ -80,19 +81,34 @@ class Definitions:
                 frontier.extend(reads.names - found)
         return Closure(frozenset(found), dynamic, frozenset(found & self._vaulted))
 
+    def section(self, names: Iterable[str], host_names: frozenset[str]) -> Section:
+        """The section of these variables; `host_names` are those that hosts define at all: keys look at no others."""
+        closure = self.closure(names)
+        return Section(closure, closure.names & host_names, self._frozen)
+
+
+class FrozenValues:
+    """Hashable stand-ins of values; racks share the values of their profile, each of which is frozen once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, Hashable]] = {}
+
+    def of(self, value: object) -> Hashable:
+        """The stand-in of a value that nobody changes."""
+        if id(value) not in self._known:
+            self._known[id(value)] = (value, freeze(value))
+        return self._known[id(value)][1]
+
 
 @dataclass(slots=True)
 class Section:
     """The values of one role, of the gates or of a place, for all hosts in scope."""
 
-    name: str
     closure: Closure
-    _group_keys: dict[int, Hashable] = field(default_factory=dict)
-    _host_names: frozenset[str] = frozenset()
-
-    def watch(self, host_names: frozenset[str]) -> None:
-        """Tell which variables hosts define at all, so that keys look at no others."""
-        self._host_names = self.closure.names & host_names
+    _host_names: frozenset[str]
+    _frozen: FrozenValues
+    _group_numbers: dict[int, int] = field(default_factory=dict)
+    _group_keys: dict[Hashable, int] = field(default_factory=dict)
 
     def key(self, host: Any, variables: InventoryVariables) -> Hashable:
         """Equal keys, equal values."""
@@ -100,10 +116,12 @@ class Section:
             return str(host.name)
         own = variables.host_part(host)
         names = [n for n in self._host_names if n in own]
-        return (self._group_key(variables.group_part(host)), tuple((n, freeze(own[n])) for n in names))
+        return (self._group_number(variables.group_part(host)), tuple((n, freeze(own[n])) for n in names))
 
-    def _group_key(self, part: Variables) -> Hashable:
-        if id(part) not in self._group_keys:
+    def _group_number(self, part: Variables) -> int:
+        """Equal numbers, equal values of the groups: a key of all these values would be hashed anew for every host."""
+        if id(part) not in self._group_numbers:
             names = sorted(n for n in self.closure.names if n in part and n not in ("groups", "hostvars"))
-            self._group_keys[id(part)] = tuple((n, freeze(part[n])) for n in names)
-        return self._group_keys[id(part)]
+            key = tuple((n, self._frozen.of(part[n])) for n in names)
+            self._group_numbers[id(part)] = self._group_keys.setdefault(key, len(self._group_keys))
+        return self._group_numbers[id(part)]

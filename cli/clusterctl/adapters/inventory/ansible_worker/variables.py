@@ -36,12 +36,15 @@ class InventoryVariables:
         self.extra: Variables = dict(session.variables.extra_vars)
         self._group_part: dict[tuple[str, ...], Variables] = {}
         self._host_part: dict[str, Variables] = {}
+        self._chosen: dict[tuple[int, tuple[str, ...]], Variables] = {}
+        self._groups: dict[str, tuple[str, ...]] = {}
         self.of_group = cache(self._of_group)
 
-    @staticmethod
-    def groups(host: Any) -> tuple[str, ...]:
+    def groups(self, host: Any) -> tuple[str, ...]:
         """All groups of a host but `all`, nearest last: the order in which Ansible lets them win."""
-        return tuple(str(g.name) for g in sort_groups(host.get_groups()) if g.name != "all")
+        if host.name not in self._groups:
+            self._groups[host.name] = tuple(str(g.name) for g in sort_groups(host.get_groups()) if g.name != "all")
+        return self._groups[host.name]
 
     def group_part(self, host: Any) -> Variables:
         """What the groups (and `all`) of a host give it, magic variables included, extra variables too."""
@@ -50,7 +53,8 @@ class InventoryVariables:
             probe = Host(_PROBE, gen_uuid=False)
             probe.groups = host.groups
             found: Variables = self._ask(lambda: self._session.variables.get_vars(host=probe))
-            self._group_part[key] = {k: v for k, v in found.items() if k not in probe.get_vars()}
+            own = probe.get_vars()
+            self._group_part[key] = {k: v for k, v in found.items() if k not in own}
         return self._group_part[key]
 
     def host_part(self, host: Any) -> Variables:
@@ -65,6 +69,18 @@ class InventoryVariables:
         """All variables of a host, raw: what a task on it would see, but for facts."""
         merged: Variables = combine_vars(self.group_part(host), self.host_part(host))
         return combine_vars(merged, self.extra) if self.extra else merged
+
+    def chosen(self, host: Any, names: tuple[str, ...]) -> Variables:
+        """Those of `names` that are set for a host, raw, in this order."""
+        groups = self.group_part(host)
+        if (id(groups), names) not in self._chosen:
+            self._chosen[id(groups), names] = _some(groups, names)
+        found = combine_vars(self._chosen[id(groups), names], _some(self.host_part(host), names))
+        return _some(combine_vars(found, _some(self.extra, names)), names)
+
+    def host_names(self, hosts: Iterable[Any]) -> frozenset[str]:
+        """The variables that at least one host itself sets."""
+        return frozenset(n for h in hosts for n in self.host_part(h))
 
     def entities(self, hosts: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
         """The definitions of every group and host concerned, each entity once; extra variables last."""
@@ -98,3 +114,7 @@ class InventoryVariables:
             return question()
         except AnsibleError as e:
             raise from_ansible(e) from e
+
+
+def _some(variables: Variables, names: tuple[str, ...]) -> Variables:
+    return {n: variables[n] for n in names if n in variables}
