@@ -40,6 +40,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     import asyncio  # noqa: PLC0415 `--help` must not pay for it
 
     from clusterctl.adapters.content_digest import content_digest  # noqa: PLC0415
+    from clusterctl.adapters.inventory.load import inventory_read_once  # noqa: PLC0415
     from clusterctl.adapters.job_queue import require_postgresql  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.model.shard import Worker  # noqa: PLC0415
@@ -56,8 +57,8 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     content_now = partial(content_digest, config)
     words = (*(w for v in given["vault_ids"] for w in ("--vault-id", v)), "--one-shard")
     state = ("--state-dir", str(config.state_dir))
-    with Store.open(config.store_url) as store:
-        command_line = own_command([*state, "worker", *words])
+    with Store.open(config.store_url) as store, inventory_read_once(config.inventory, given["vault_ids"]) as variables:
+        command_line = own_command([*state, "worker", *words], variables)
         worker = ShardWorker(
             store, config.store_url, about, content_now, command_line, show_progress, given["lost_after_s"], given["until_empty"]
         )

@@ -13,7 +13,7 @@ from clusterctl.adapters.job_queue import RetryLaterError
 from clusterctl.model.errors import ContentDiffersError
 from clusterctl.model.provision import Note
 from clusterctl.model.shard import Shard, ShardState, Worker
-from clusterctl.workflows.queue.work import MOST_FAILURES, ShardWorker
+from clusterctl.workflows.queue.work import MOST_FAILURES, ShardCommand, ShardWorker
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class Bench:
     def worker(self) -> ShardWorker:
         script = self.script.format(url=f"sqlite:///{self.folder / 'clusterctl.db'}", path=sys.path, file=str(self.folder / "seen"))
         about = Worker("w1", "east", "c", 1)
-        return ShardWorker(self.store, "", about, lambda: self.content, (sys.executable, "-c", script), self.told.append, 30)
+        return ShardWorker(
+            self.store, "", about, lambda: self.content, ShardCommand((sys.executable, "-c", script), {}), self.told.append, 30
+        )
 
     def shard(self) -> Shard:
         return self.store.queue_shards([Shard("order-1", "east", "r12", ("r12-n01",), "c", "ada")])[0]

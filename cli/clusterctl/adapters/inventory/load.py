@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.invalid import spec_invalid_error
 from clusterctl.adapters.inventory.layers import check_layers
 from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
-from clusterctl.adapters.inventory.worker import query_worker
+from clusterctl.adapters.inventory.worker import inventory_kept_open, query_worker
 from clusterctl.adapters.site_content import role_dirs
 from clusterctl.core.digest import spec_digest
 from clusterctl.core.node_names import name_problems
@@ -18,7 +19,7 @@ from clusterctl.model.problem import Problem
 from clusterctl.model.topology import Host, Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -77,6 +78,19 @@ def load_profile(
     return _nodes(query_worker(_request(Operation.PROFILE, layers, group, content=content, extra_vars=extra_vars, vault_ids=vault_ids)))[
         0
     ].spec
+
+
+@contextmanager
+def inventory_read_once(layers: Sequence[Path], vault_ids: Sequence[str] = ()) -> Iterator[dict[str, str]]:
+    """Environment variables for other processes of clusterctl, which then need not read these layers themselves while the context lasts.
+
+    They see the files as they were at its beginning. What is not a plain file (a script, a plug-in) is read by each of them as ever.
+
+    Raises:
+        ConfigError: a layer is missing.
+    """
+    with inventory_kept_open(_request(Operation.NODES, layers, "all", vault_ids=vault_ids)) as variables:
+        yield variables
 
 
 def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None = None, vault_ids: Sequence[str] = ()) -> Topology:

@@ -70,6 +70,11 @@ class WorkerRequest:
         """The JSON form."""
         return asdict(self)
 
+    def has_sources_of(self, other: WorkerRequest) -> bool:
+        """Whether the inventory that was read for the other request is the one of this request."""
+        mine, theirs = ((r.layers, r.content, r.extra_vars, r.vault_ids) for r in (self, other))
+        return mine == theirs
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> WorkerRequest:
         """The inverse of `to_dict`."""

@@ -6,17 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.environment import minimal_environment
 from clusterctl.adapters.inventory.invalid import spec_invalid_error
+from clusterctl.adapters.inventory.kept import ask_kept_inventory, keep_inventory
 from clusterctl.adapters.inventory.wire import Failure
 from clusterctl.model.errors import ClusterctlError, ConfigError, UnknownTargetError
 from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from clusterctl.adapters.inventory.wire import WorkerRequest
 
@@ -39,10 +41,28 @@ def query_worker(request: WorkerRequest) -> dict[str, Any]:
         SpecInvalidError: the declared state breaks a schema.
         WorkerCrashedError: anything else.
     """
-    argv = [sys.executable, "-m", "clusterctl.adapters.inventory.ansible_worker", str(os.getpid())]
+    reply = ask_kept_inventory(request, _TIMEOUT_S) or _ask_new_worker(request)
+    if "error" in reply:
+        raise _error(reply["error"], request)
+    result: dict[str, Any] = reply["ok"]
+    return result
+
+
+@contextmanager
+def inventory_kept_open(request: WorkerRequest) -> Iterator[dict[str, str]]:
+    """Read the sources of a request once for many processes: see `keep_inventory`."""
+    with keep_inventory(request, _argv(), _environment(request)) as variables:
+        yield variables
+
+
+def _argv() -> list[str]:
+    return [sys.executable, "-m", "clusterctl.adapters.inventory.ansible_worker", str(os.getpid())]
+
+
+def _ask_new_worker(request: WorkerRequest) -> dict[str, Any]:
     try:
         done = subprocess.run(
-            argv,
+            _argv(),
             input=json.dumps(request.to_dict()),
             capture_output=True,
             text=True,
@@ -54,14 +74,11 @@ def query_worker(request: WorkerRequest) -> dict[str, Any]:
     except subprocess.TimeoutExpired as e:
         raise WorkerCrashedError(detail=f"no answer after {_TIMEOUT_S} s") from e
     try:
-        reply = json.loads(done.stdout)
+        reply: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it said nothing")
         raise WorkerCrashedError(detail=f"exit status {done.returncode}: {last.strip()}") from RuntimeError(done.stderr)
-    if "error" in reply:
-        raise _error(reply["error"], request)
-    result: dict[str, Any] = reply["ok"]
-    return result
+    return reply
 
 
 def _error(error: Mapping[str, Any], request: WorkerRequest) -> ClusterctlError:

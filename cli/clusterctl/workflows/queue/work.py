@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -18,7 +19,7 @@ from clusterctl.model.provision import Note
 from clusterctl.model.shard import SEEN_EVERY_S, ShardState, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from clusterctl.adapters.store import Store
     from clusterctl.model.shard import Shard
@@ -31,6 +32,14 @@ _END_S = 60.0
 _SHOWN = 12
 
 
+@dataclass(frozen=True, slots=True)
+class ShardCommand:
+    """A command line, and environment variables beside those of this process."""
+
+    argv: Sequence[str]
+    variables: Mapping[str, str]
+
+
 @dataclass(slots=True)
 class ShardWorker:
     """A worker.
@@ -38,7 +47,7 @@ class ShardWorker:
     Attributes:
         about: its name, site and content.
         content_now: the digest of what this machine has at the moment; a worker whose checkout was changed ends.
-        command: the command line that runs the shard named on its standard input.
+        command: runs the shard named on its standard input.
         lost_after_s: a worker that was silent for so long is taken for dead.
         until_empty: end when no shard for this worker is open.
     """
@@ -47,7 +56,7 @@ class ShardWorker:
     url: str
     about: Worker
     content_now: Callable[[], str]
-    command: Sequence[str]
+    command: ShardCommand
     notify: Callable[[Shard | Note], None]
     lost_after_s: float
     until_empty: bool = False
@@ -148,7 +157,8 @@ class ShardWorker:
 
     async def _run(self, shard: Shard) -> int:
         """The exit code. The process ends when this one does: it reads its standard input to the end."""
-        process = await asyncio.create_subprocess_exec(*self.command, stdin=PIPE, start_new_session=True)
+        environment = {**os.environ, **self.command.variables}
+        process = await asyncio.create_subprocess_exec(*self.command.argv, stdin=PIPE, start_new_session=True, env=environment)
         self._processes.add(process)
         try:
             if process.stdin:
@@ -199,6 +209,6 @@ async def _end(process: Process) -> None:
         await process.wait()
 
 
-def own_command(words: Sequence[str]) -> tuple[str, ...]:
+def own_command(words: Sequence[str], variables: Mapping[str, str]) -> ShardCommand:
     """This program with other words."""
-    return (sys.executable, "-m", "clusterctl", *words)
+    return ShardCommand((sys.executable, "-m", "clusterctl", *words), variables)

@@ -1,76 +1,40 @@
-"""Read a request from stdin, answer on stdout. Whatever Ansible prints goes to stderr."""
+"""Read a request from stdin, answer on stdout. Whatever Ansible prints goes to stderr.
+
+    python -m clusterctl.adapters.inventory.ansible_worker PARENT_PID [SOCKET_FD]
+
+With the descriptor of a listening socket it keeps the sources of the request open, and answers on that socket.
+"""
 
 from __future__ import annotations
 
 import gc
 import json
 import os
+import socket
 import sys
-from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.inventory.ansible_worker.become import become_passwords
-from clusterctl.adapters.inventory.ansible_worker.bmcs import bmcs
+from clusterctl.adapters.inventory.ansible_worker.answering import reply_to
 from clusterctl.adapters.inventory.ansible_worker.confinement import confine
-from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, config_failure
-from clusterctl.adapters.inventory.ansible_worker.playbook_words import read_words
-from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution
-from clusterctl.adapters.inventory.ansible_worker.sent_variables import sent_variables
-from clusterctl.adapters.inventory.ansible_worker.session import open_session
-from clusterctl.adapters.inventory.ansible_worker.targets import example_host, select
-from clusterctl.adapters.inventory.ansible_worker.written_places import written_places
-from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
-
-if TYPE_CHECKING:
-    from typing import TextIO
+from clusterctl.adapters.inventory.ansible_worker.keeping import keep_open
+from clusterctl.adapters.inventory.wire import WorkerRequest
 
 # Of a large inventory nearly everything stays in use: by default a fifth of the time goes into looking for garbage.
 _OBJECTS_UNTIL_COLLECTION = 200_000
-_WITH_SECRETS = {Operation.BMCS: bmcs, Operation.BECOME: become_passwords, Operation.SENT: sent_variables}
 
 
-def answer(request: WorkerRequest) -> dict[str, Any]:
-    """What was asked for.
-
-    Raises:
-        WorkerError: there is no answer.
-    """
-    if request.operation is Operation.WORDS:
-        return read_words(request.words)
-    session = open_session(request)
-    if request.operation is Operation.PROFILE:
-        return Resolution(session, [example_host(session.inventory, request.target)], request).nodes()
-    if request.operation is Operation.PLACES:
-        return written_places(session, request.paths)
-    secret = _WITH_SECRETS.get(request.operation)
-    if secret:
-        return secret(session, select(session.inventory, request.target, request.limit))
-    everybody = request.operation is Operation.HOSTS and request.target == "all" and not request.limit
-    hosts = session.inventory.get_hosts() if everybody else select(session.inventory, request.target, request.limit)
-    resolution = Resolution(session, hosts, request)
-    return resolution.topology() if request.operation is Operation.HOSTS else resolution.nodes()
-
-
-def _too_large(error: Exception) -> WorkerError:
-    what = "takes more than half of the memory" if isinstance(error, MemoryError) else "is nested too deeply"
-    return config_failure(f"the inventory {what}", "look for values that contain themselves, and for templates that grow")
-
-
-def main(out: TextIO) -> None:
-    """One request, one answer."""
-    request = WorkerRequest.from_dict(json.load(sys.stdin))
-    try:
-        result = {"ok": answer(request)}
-    except WorkerError as e:
-        result = {"error": e.to_dict()}
-    except (MemoryError, RecursionError) as e:
-        result = {"error": _too_large(e).to_dict()}
-    json.dump(result, out, ensure_ascii=False)
-    out.flush()
-
-
-if __name__ == "__main__":
-    confine(int(sys.argv[1]))
+def main(parent: str, listening: str = "") -> None:
+    """One request, one answer; or answers for as long as the parent lives."""
+    confine(int(parent))
     gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)
-        main(channel)
+        request = WorkerRequest.from_dict(json.load(sys.stdin))
+        if listening:
+            keep_open(request, socket.socket(fileno=int(listening)))
+            return
+        json.dump(reply_to(request), channel, ensure_ascii=False)
+        channel.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
 
 _BY_PLUGIN_KEY = "auto"
+# They read a file, and nothing else.
+_STATIC = frozenset({"host_list", "ini", "toml", "yaml"})
 _HINT = "correct the source, or install what its plug-in needs into clusterctl's environment"
 
 
@@ -27,6 +29,7 @@ class SourceManager(InventoryManager):  # type: ignore[misc] # ansible-core has 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader=loader, parse=False)
         self._plugin_errors: dict[str, dict[str, Exception]] = defaultdict(dict)
+        self._plugins_used: set[str] = set()
 
     def read(self, sources: list[str]) -> None:
         """Read all sources.
@@ -50,8 +53,14 @@ class SourceManager(InventoryManager):  # type: ignore[misc] # ansible-core has 
             except Exception as e:
                 self._plugin_errors[str(path)][plugin] = e
                 raise
+            self._plugins_used.add(plugin)
 
         return parse_and_record
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sources are files that give the same answer as long as nobody changes them."""
+        return self._plugins_used <= _STATIC
 
     def unreadable_source(self) -> WorkerError | None:
         """Why `read` gave up, where no plug-in could read a source; None where it gave up for another reason.

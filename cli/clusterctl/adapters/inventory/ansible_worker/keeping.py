@@ -1,0 +1,59 @@
+"""An inventory that is read once and asked often: every request is answered by a fork of the process that read it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.inventory.ansible_worker.answering import reply_to
+from clusterctl.adapters.inventory.ansible_worker.confinement import confine
+from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
+from clusterctl.adapters.inventory.ansible_worker.roles import load_roles
+from clusterctl.adapters.inventory.ansible_worker.session import open_session
+from clusterctl.adapters.inventory.wire import WorkerRequest
+
+if TYPE_CHECKING:
+    import socket
+
+    from clusterctl.adapters.inventory.ansible_worker.session import Session
+
+
+def keep_open(kept: WorkerRequest, listening: socket.socket) -> None:
+    """Answer requests for the sources of `kept` until this process is ended.
+
+    What cannot be read, and what a plug-in or script returns anew each time, is not kept: without this process a request takes the ordinary way.
+    """
+    try:
+        session = open_session(kept)
+        load_roles(session.loader, map(Path, kept.role_dirs))  # their files stay in the loader's cache
+    except WorkerError:
+        return
+    if not session.inventory.is_static:
+        return
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    server = os.getpid()
+    while True:
+        client, _ = listening.accept()
+        if os.fork() == 0:
+            listening.close()
+            _answer(client, kept, session, server)
+        client.close()
+
+
+def _answer(client: socket.socket, kept: WorkerRequest, session: Session, server: int) -> None:
+    """Answer one request and exit; other sources than the kept ones have no answer here, nor does what fails unexpectedly."""
+    try:
+        confine(server)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with client.makefile("r", encoding="utf-8") as asked:
+            request = WorkerRequest.from_dict(json.load(asked))
+        if request.has_sources_of(kept):
+            client.sendall(json.dumps(reply_to(request, session), ensure_ascii=False).encode())
+    finally:
+        os._exit(0)
