@@ -93,8 +93,10 @@ class Site:
         with reading(self.store._engine) as connection:
             return {x.name: [tuple(r) for r in connection.execute(select(x))] for x in t.metadata.sorted_tables if x is not t.workers}
 
-    def children(self, worker: subprocess.Popen[bytes]) -> list[int]:
-        return [int(word) for word in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
+    def shard_process(self, worker: subprocess.Popen[bytes]) -> int:
+        pids = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
+        (pid,) = (pid for pid in pids if b"--one-shard" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        return int(pid)
 
 
 def clusterctl(*words: str) -> list[str]:
@@ -144,7 +146,7 @@ def test_another_worker_goes_on_where_one_was_killed(tmp_path: Path, url: str) -
     (shard,) = found.queue()
     with found.racks.silent(), found.worker("w1", "--site", "north") as first:
         found.wait(lambda: found.shard(shard).run_id and found.store.runs_in_progress(), "the run began")
-        (child,) = found.children(first)
+        child = found.shard_process(first)
         first.kill()
         found.wait(lambda: not Path(f"/proc/{child}").exists(), "the run ended with its worker")
     killed = found.store.runs(limit=1)[0]
@@ -161,7 +163,7 @@ def test_a_worker_that_was_only_paused_writes_nothing_any_more(tmp_path: Path, u
     with found.worker("w1", "--site", "south") as first:
         with found.racks.silent():
             found.wait(lambda: found.shard(shard).run_id and found.store.runs_in_progress(), "the run began")
-            (child,) = found.children(first)
+            child = found.shard_process(first)
             paused = found.store.runs(limit=1)[0]
             for pid in (first.pid, child):
                 os.kill(pid, signal.SIGSTOP)
