@@ -71,8 +71,8 @@ class WorkerRequest:
         return asdict(self)
 
     def has_sources_of(self, other: WorkerRequest) -> bool:
-        """Whether the inventory that was read for the other request is the one of this request."""
-        mine, theirs = ((r.layers, r.content, r.extra_vars, r.vault_ids) for r in (self, other))
+        """Whether the inventory that was read for the other request is the one of this request; extra variables come on top of it."""
+        mine, theirs = ((r.layers, r.content, r.vault_ids) for r in (self, other))
         return mine == theirs
 
     @classmethod

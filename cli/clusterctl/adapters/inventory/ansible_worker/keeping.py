@@ -13,7 +13,8 @@ from clusterctl.adapters.inventory.ansible_worker.answering import reply_to
 from clusterctl.adapters.inventory.ansible_worker.confinement import confine
 from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
 from clusterctl.adapters.inventory.ansible_worker.roles import load_roles
-from clusterctl.adapters.inventory.ansible_worker.session import open_session
+from clusterctl.adapters.inventory.ansible_worker.session import open_session, with_extra_vars
+from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
 from clusterctl.adapters.inventory.wire import WorkerRequest
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def keep_open(kept: WorkerRequest, listening: socket.socket) -> None:
     """
     try:
         session = open_session(kept)
-        load_roles(session.loader, map(Path, kept.role_dirs))  # their files stay in the loader's cache
+        _read_all(session, kept)
     except WorkerError:
         return
     if not session.inventory.is_static:
@@ -46,6 +47,14 @@ def keep_open(kept: WorkerRequest, listening: socket.socket) -> None:
         client.close()
 
 
+def _read_all(session: Session, kept: WorkerRequest) -> None:
+    """Ansible reads the files of variables and roles only when it needs them: what is asked later must see them as they are now."""
+    load_roles(session.loader, map(Path, kept.role_dirs))
+    variables = InventoryVariables(session)
+    for _ in variables.entities(session.inventory.get_hosts()):
+        pass
+
+
 def _answer(client: socket.socket, kept: WorkerRequest, session: Session, server: int) -> None:
     """Answer one request and exit; other sources than the kept ones have no answer here, nor does what fails unexpectedly."""
     try:
@@ -54,6 +63,7 @@ def _answer(client: socket.socket, kept: WorkerRequest, session: Session, server
         with client.makefile("r", encoding="utf-8") as asked:
             request = WorkerRequest.from_dict(json.load(asked))
         if request.has_sources_of(kept):
-            client.sendall(json.dumps(reply_to(request, session), ensure_ascii=False).encode())
+            reply = reply_to(request, with_extra_vars(session, request))
+            client.sendall(json.dumps(reply, ensure_ascii=False).encode())
     finally:
         os._exit(0)

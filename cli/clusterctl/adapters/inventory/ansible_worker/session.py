@@ -77,6 +77,17 @@ def open_session(request: WorkerRequest) -> Session:
     return Session(loader, inventory, variables, HostVars(inventory, variables, loader))
 
 
+def with_extra_vars(session: Session, request: WorkerRequest) -> Session:
+    """The same inventory with the extra variables of another request, on which no file of it depends.
+
+    Raises:
+        AnsibleError: they cannot be read.
+    """
+    context.CLIARGS = CLIArgs({"extra_vars": request.extra_vars})
+    variables = VariableManager(loader=session.loader, inventory=session.inventory)
+    return Session(session.loader, session.inventory, variables, HostVars(session.inventory, variables, session.loader))
+
+
 def _vault_ids(request: WorkerRequest) -> list[str]:
     """As every program of Ansible: those of ansible.cfg and ANSIBLE_VAULT_IDENTITY_LIST first."""
     found = list(dict.fromkeys([*constants.DEFAULT_VAULT_IDENTITY_LIST, *request.vault_ids]))
