@@ -11,6 +11,7 @@ import hashlib
 import logging
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from sqlalchemy import make_url
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.shard import Shard
 
+INSTALL_QUEUE = "install it: pip install 'clusterctl[queue]'"
 TASK = "clusterctl.provision_shard"
 _NAME = 32
 _DOING = "doing"
@@ -61,6 +63,14 @@ def require_postgresql(url: str) -> None:
         raise UsageProblemError(detail="a queue needs PostgreSQL: this site's record is in SQLite", hint=hint)
 
 
+def queue_library() -> str:
+    """The installed version of procrastinate; empty without the extra `queue`."""
+    try:
+        return version("procrastinate")
+    except PackageNotFoundError:
+        return ""
+
+
 class JobQueue:
     """An open queue."""
 
@@ -84,8 +94,7 @@ class JobQueue:
         try:
             from procrastinate import App, PsycopgConnector  # noqa: PLC0415 an extra
         except ImportError as e:
-            hint = "install it: pip install 'clusterctl[queue]'"
-            raise UsageProblemError(detail=f"the queue's library is missing ({e.name})", hint=hint) from e
+            raise UsageProblemError(detail=f"the queue's library is missing ({e.name})", hint=INSTALL_QUEUE) from e
         from psycopg_pool import PoolTimeout  # noqa: PLC0415 comes with procrastinate
 
         for name in ("procrastinate", "psycopg.pool"):  # what happens to shards is reported by the handler, the rest by errors

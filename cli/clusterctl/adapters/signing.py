@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clusterctl.model.errors import SigningError
+from clusterctl.model.program import Program
 from clusterctl.model.records import AdmissionRecord
 
 NAMESPACE = "clusterctl-admission"
@@ -76,7 +77,7 @@ def _ssh_keygen(words: list[str], text: str) -> subprocess.CompletedProcess[str]
     environment = os.environ | {"SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
     try:
         return subprocess.run(
-            ["ssh-keygen", "-Y", *words],
+            [Program.SSH_KEYGEN, "-Y", *words],
             input=text,
             capture_output=True,
             text=True,

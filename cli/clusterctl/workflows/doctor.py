@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -15,6 +14,8 @@ from clusterctl.adapters.inventory.load import list_hosts, load_nodes
 from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.on_node.archive import MIN_PYTHON
 from clusterctl.adapters.pools.loader import check_pool
+from clusterctl.adapters.pools.needs import pool_needs
+from clusterctl.adapters.programs import program_check
 from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.site_gates import load_site_gates
 from clusterctl.adapters.validator_declarations import read_traits
@@ -23,30 +24,35 @@ from clusterctl.core.gates.registry import gate_names
 from clusterctl.core.where_ansible_runs import node_problem, run_problem
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
+from clusterctl.model.program import Program
+from clusterctl.workflows.site_needs import site_needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from clusterctl.adapters.config import Config
-
-_OPENSSH = "install the OpenSSH client: apt install openssh-client"
+    from clusterctl.model.node import Node
 
 
 def examine(config: Config) -> tuple[Check, ...]:
     """All checks, in the order in which one would repair things."""
+    nodes = _nodes(config)
     return (
         _python(),
         _ansible(),
+        program_check(Program.ANSIBLE_PLAYBOOK),
+        program_check(Program.SETPRIV, required=False),
         _node_packages(),
-        _tool("ssh", _OPENSSH),
+        program_check(Program.SSH),
         # Ansible fetches files with it, such as the records of a burn-in; without it they are lost when everything has been measured.
-        _tool("sftp", _OPENSSH),
-        _tool("podman", "only the lab needs it: apt install podman", required=False),
+        program_check(Program.SFTP),
+        program_check(Program.PODMAN, required=False),
         _state_dir(config.state_dir),
         _inventory(config),
-        _apply(config),
-        _pool(config),
+        _apply(config, nodes),
+        *site_needs(config, () if isinstance(nodes, ClusterctlError) else (n.connection for n in nodes)),
+        *_pool(config),
         _gates(config),
         *_site_roles(),
     )
@@ -76,11 +82,6 @@ def _node_packages() -> Check:
     return Check("node packages", ok=True, found=", ".join(f"{p.name} {p.version}" for p in packages.locked()))
 
 
-def _tool(name: str, hint: str, *, required: bool = True) -> Check:
-    found = shutil.which(name)
-    return Check(name, found is not None, found or "missing", hint, required)
-
-
 def _state_dir(path: Path) -> Check:
     nearest = next(p for p in (path, *path.parents) if p.exists())
     hint = f"make {nearest} writable, or set CLUSTERCTL_STATE_DIR"
@@ -100,28 +101,37 @@ def _inventory(config: Config) -> Check:
     return Check("inventory", bool(hosts), f"{len(hosts)} nodes in {len(config.inventory)} layers", hint)
 
 
-def _apply(config: Config) -> Check:
+def _nodes(config: Config) -> tuple[Node, ...] | ClusterctlError:
+    """All nodes; the error where their declared state cannot be read, which is for `profile check` to show in full."""
+    try:
+        return load_nodes(config.inventory, "all")
+    except ClusterctlError as e:
+        return e
+
+
+def _apply(config: Config, nodes: tuple[Node, ...] | ClusterctlError) -> Check:
     """Where roles run, by number of nodes; only a node itself knows its Python, so `plan` may name more that are changed from here."""
     name, hint = "apply", "docs/explanation/where-ansible-runs.md has each reason with what to do"
     why = run_problem((), (), os.environ) if config.apply == APPLY_ON_NODE else f"apply: {config.apply} is set"
     if why:
         return Check(name, ok=True, found=f"roles run from the controller: {why}", hint=hint)
-    try:
-        reasons = Counter(node_problem(node, "", MIN_PYTHON) for node in load_nodes(config.inventory, "all"))
-    except ClusterctlError as e:
+    if isinstance(nodes, ClusterctlError):
         hint = "clusterctl profile check shows what is wrong with file and line"
-        return Check(name, ok=False, found=str(e).splitlines()[0].rstrip(":"), hint=hint, required=False)
+        return Check(name, ok=False, found=str(nodes).splitlines()[0].rstrip(":"), hint=hint, required=False)
+    reasons = Counter(node_problem(node, "", MIN_PYTHON) for node in nodes)
     found = f"roles run on {reasons.pop('', 0)} nodes themselves, with Python {'.'.join(map(str, MIN_PYTHON))} or later"
     return Check(name, ok=True, found="; ".join([found, *(f"from the controller on {n}: {why}" for why, n in reasons.items())]), hint=hint)
 
 
-def _pool(config: Config) -> Check:
-    """That the declared backend is installed and takes its settings; its scheduler is not contacted."""
+def _pool(config: Config) -> Iterator[Check]:
+    """That the declared backend is installed, takes its settings, and has what it needs here; its scheduler is not contacted."""
     try:
-        backend, _settings = check_pool(config.pool)
+        backend, settings = check_pool(config.pool)
     except ClusterctlError as e:
-        return Check("pool", ok=False, found=str(e), hint=e.hint)
-    return Check("pool", ok=True, found=f"{config.pool.kind} ({backend.__module__}.{backend.__qualname__})")
+        yield Check("pool", ok=False, found=str(e), hint=e.hint)
+        return
+    yield Check("pool", ok=True, found=f"{config.pool.kind} ({backend.__module__}.{backend.__qualname__})")
+    yield from pool_needs(backend, settings)
 
 
 def _gates(config: Config) -> Check:

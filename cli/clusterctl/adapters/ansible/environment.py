@@ -12,6 +12,8 @@ from clusterctl.adapters.site_content import site_content
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clusterctl.model.program import Program
+
 PASS_VARIABLE = "CLUSTERCTL_PASS_ENV"  # noqa: S105 a list of names, not a secret
 _PASSED_NAMES = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"}
@@ -48,7 +50,7 @@ def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, s
     return {name: value for name, value in needed.items() if name not in environment}
 
 
-def executable(name: str) -> str | None:
-    """The program `name`: next to this Python, because a virtual environment need not be on PATH, otherwise on PATH."""
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.is_file() else which(name)
+def executable(program: Program) -> str | None:
+    """The path of a program: next to this Python, because a virtual environment need not be on PATH, otherwise on PATH."""
+    beside = Path(sys.executable).parent / program
+    return str(beside) if beside.is_file() else which(program)

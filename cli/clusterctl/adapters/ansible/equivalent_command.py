@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible import environment as ansible_env
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.model.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +27,6 @@ def equivalent_command(words: Sequence[str], environment: Mapping[str, str]) -> 
 
 def _binary() -> str:
     """`ansible-playbook`, with its directory if it is not the one on PATH."""
-    name = "ansible-playbook"
-    found = ansible_env.executable(name) or name
-    return name if shutil.which(name) == found else found
+    name = Program.ANSIBLE_PLAYBOOK.value
+    found = ansible_env.executable(Program.ANSIBLE_PLAYBOOK) or name
+    return name if shutil.which(Program.ANSIBLE_PLAYBOOK) == found else found

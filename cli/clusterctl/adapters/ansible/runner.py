@@ -22,6 +22,7 @@ from clusterctl.adapters.private_directory import private_dir
 from clusterctl.core.redact import Redactor
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
+from clusterctl.model.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,7 +96,7 @@ class _Run:
         from ansible_runner import Runner, RunnerConfig  # noqa: PLC0415 slow to import, and needed only here
 
         request = self.request
-        binary = ansible_env.executable("ansible-playbook")
+        binary = ansible_env.executable(Program.ANSIBLE_PLAYBOOK)
         if binary is None:
             raise ConfigError(detail="ansible-playbook is not installed", hint="install ansible-core into clusterctl's environment")
         config = RunnerConfig(
@@ -118,7 +119,7 @@ class _Run:
         config.pexpect_timeout = _POLL_S
         config.env = ansible_env.minimal_environment(config.env, content_dir())
         config.cwd = str(Path.cwd())
-        guard = shutil.which("setpriv")
+        guard = shutil.which(Program.SETPRIV)
         config.command = [*((guard, "--pdeathsig", "TERM", "--") if guard else ()), binary, *config.command[1:]]
         return Runner(config, cancel_callback=self._must_stop, event_handler=self._receive, status_handler=self._delete_command_file)
 

@@ -25,6 +25,7 @@ from clusterctl.adapters.pools.kubernetes_nodes import (
 from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
 from clusterctl.adapters.pools.vacating import wait_until_empty
+from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import PoolError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from clusterctl.model.verdict import Reason
 
 _PAUSE_S = 5.0
+_INSTALL = "pip install 'clusterctl[kubernetes]'"
 
 
 class KubernetesSettings(PoolSettings):
@@ -78,8 +80,17 @@ class KubernetesPool:
         try:
             from clusterctl.adapters.pools.kubernetes_api import KubernetesApi  # noqa: PLC0415 the client comes with an extra
         except ModuleNotFoundError as e:
-            raise PoolError(detail=f"the client of Kubernetes is not installed: {e}", hint="pip install 'clusterctl[kubernetes]'") from e
+            raise PoolError(detail=f"the client of Kubernetes is not installed: {e}", hint=_INSTALL) from e
         return cls(settings, KubernetesApi(settings.kubeconfig, settings.context, settings.timeout_s))
+
+    @classmethod
+    def needs(cls, settings: KubernetesSettings, /) -> tuple[Check, ...]:
+        """See `Needing.needs`: the client, and credentials."""
+        try:
+            from clusterctl.adapters.pools.kubernetes_credentials import credentials_check  # noqa: PLC0415 as in `create`
+        except ModuleNotFoundError:
+            return (Check("kubernetes client", ok=False, found="missing", hint=_INSTALL),)
+        return (credentials_check(settings.kubeconfig, settings.context),)
 
     def admit(self, node: str, reason: str) -> bool:
         """See `Pool.admit`. A node whose kubelet is not ready is refused, and stays out.

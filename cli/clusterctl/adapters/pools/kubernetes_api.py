@@ -7,11 +7,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import yaml
-from kubernetes import client, config
+from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from clusterctl.adapters.deadline import within
+from clusterctl.adapters.pools.kubernetes_credentials import load_credentials
 from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, read_node
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 
@@ -37,15 +37,7 @@ class KubernetesApi:
     """Nodes and pods of one cluster."""
 
     def __init__(self, kubeconfig: str, context: str, timeout_s: float) -> None:
-        loaded = client.Configuration()
-        try:
-            if kubeconfig or context:
-                config.load_kube_config(kubeconfig or None, context or None, loaded)
-            else:
-                config.load_config(client_configuration=loaded)
-        except (config.ConfigException, yaml.YAMLError, OSError) as e:
-            hint = "check kubeconfig and context of `pool:` in clusterctl.yml, or KUBECONFIG"
-            raise PoolError(detail=f"no access to Kubernetes: {e}", hint=hint) from e
+        loaded = load_credentials(kubeconfig, context)
         loaded.retries = False
         self._api = client.CoreV1Api(client.ApiClient(loaded))
         self._timeout_s = timeout_s

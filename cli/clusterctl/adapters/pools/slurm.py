@@ -10,15 +10,17 @@ from pydantic import Field
 from clusterctl.adapters.pools.base import LEADER, is_ours, signed
 from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
-from clusterctl.adapters.pools.slurm_commands import LONGEST_REASON, SlurmCommands
+from clusterctl.adapters.pools.slurm_commands import LONGEST_REASON, PROGRAMS, SlurmCommands
 from clusterctl.adapters.pools.slurm_nodes import DYNAMIC, SlurmNode
 from clusterctl.adapters.pools.vacating import wait_until_empty
+from clusterctl.adapters.programs import program_check
 from clusterctl.model.errors import PoolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from clusterctl.adapters.store.store import Store
+    from clusterctl.model.doctor_check import Check
     from clusterctl.model.verdict import Reason
 
 _PAUSE_S = 1.0
@@ -59,6 +61,11 @@ class SlurmPool:
     def create(cls, _store: Store, settings: SlurmSettings, /) -> SlurmPool:
         """A pool on the commands of Slurm."""
         return cls(settings, SlurmCommands(settings.conf, settings.timeout_s))
+
+    @classmethod
+    def needs(cls, _settings: SlurmSettings, /) -> tuple[Check, ...]:
+        """See `Needing.needs`: the commands of Slurm."""
+        return tuple(map(program_check, PROGRAMS))
 
     def admit(self, node: str, reason: str) -> bool:
         """See `Pool.admit`. A node whose slurmd does not answer is refused, and stays drained."""

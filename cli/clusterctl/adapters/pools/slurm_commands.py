@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.slurm_nodes import parse_nodes
 from clusterctl.model.errors import PoolError, PoolUnreachableError
+from clusterctl.model.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -24,6 +25,7 @@ _UNREACHABLE = (
 # every state of a job that holds its nodes
 _HOLDING = "RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,STAGE_OUT,RESIZING,REQUEUE_HOLD"
 LONGEST_REASON = 400
+PROGRAMS = (Program.SCONTROL, Program.SQUEUE)
 
 
 class SlurmCommands:
@@ -36,12 +38,12 @@ class SlurmCommands:
 
     def nodes(self) -> tuple[SlurmNode, ...]:
         """All nodes."""
-        return _parsed(self._run(["scontrol", "--oneliner", "--all", "show", "node"]))
+        return _parsed(self._run(Program.SCONTROL, "--oneliner", "--all", "show", "node"))
 
     def node(self, name: str) -> SlurmNode | None:
         """One node; None if Slurm does not know it."""
         try:
-            found = _parsed(self._run(["scontrol", "--oneliner", "--all", "show", "node", name]))
+            found = _parsed(self._run(Program.SCONTROL, "--oneliner", "--all", "show", "node", name))
         except PoolUnreachableError:
             raise
         except PoolError as e:
@@ -53,13 +55,13 @@ class SlurmCommands:
     def update(self, name: str, changes: Mapping[str, str]) -> None:
         """`scontrol update`; values may hold anything but control characters, which become spaces."""
         plain = [f"{key}={''.join(c if c.isprintable() else ' ' for c in value)[:LONGEST_REASON]}" for key, value in changes.items()]
-        self._run(["scontrol", "update", f"NodeName={name}", *plain])
+        self._run(Program.SCONTROL, "update", f"NodeName={name}", *plain)
 
     def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Node -> the jobs that hold it, `ID of USER`."""
-        text = self._run(["squeue", "--noheader", "--all", f"--states={_HOLDING}", f"--nodelist={','.join(names)}", "--format=%i|%u|%N"])
+        words = ("--noheader", "--all", f"--states={_HOLDING}", f"--nodelist={','.join(names)}", "--format=%i|%u|%N")
         found: dict[str, list[str]] = {n: [] for n in names}
-        for line in text.splitlines():
+        for line in self._run(Program.SQUEUE, *words).splitlines():
             job, user, nodes = [*line.strip().split("|", 2), "", ""][:3]
             for node in self._hosts(nodes):
                 if node in found:
@@ -67,18 +69,24 @@ class SlurmCommands:
         return {n: tuple(jobs) for n, jobs in found.items() if jobs}
 
     def _hosts(self, expression: str) -> list[str]:
-        return self._run(["scontrol", "show", "hostnames", expression]).split() if "[" in expression else expression.split(",")
+        return self._run(Program.SCONTROL, "show", "hostnames", expression).split() if "[" in expression else expression.split(",")
 
-    def _run(self, argv: list[str]) -> str:
+    def _run(self, program: Program, *words: str) -> str:
         try:
             done = subprocess.run(
-                argv, env=self._environment, capture_output=True, text=True, errors="replace", timeout=self._timeout_s, check=False
+                [program, *words],
+                env=self._environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self._timeout_s,
+                check=False,
             )
         except FileNotFoundError as e:
-            raise PoolError(detail=f"{argv[0]} is not installed here", hint="install Slurm's client commands on this machine") from e
+            raise PoolError(detail=f"{program} is not installed here", hint="install Slurm's client commands on this machine") from e
         except subprocess.TimeoutExpired as e:
             raise PoolUnreachableError(
-                detail=f"Slurm: {argv[0]} gave no answer within {self._timeout_s:.0f} s",
+                detail=f"Slurm: {program} gave no answer within {self._timeout_s:.0f} s",
                 hint="`scontrol ping` shows whether slurmctld runs",
             ) from e
         if done.returncode == 0:
@@ -90,7 +98,7 @@ class SlurmCommands:
                 hint="`scontrol ping` shows whether it runs; no node entered the pool, run the same command again then",
             )
         raise PoolError(
-            detail=f"Slurm refused `{' '.join(argv[:3])}`: {said}",
+            detail=f"Slurm refused `{' '.join([program, *words[:2]])}`: {said}",
             hint="the user needs the right to change nodes: operator, root or SlurmUser",
         )
 
