@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.part import Part
 from clusterctl.model.state import State
+from clusterctl.terminal.findings import show_findings
+from clusterctl_validators import test_infiniband
+from support.os_node import Case, findings
 from support.roles import ROOT
 from support.stores import a_node, a_run, bring, burn_in, fresh
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from clusterctl.adapters.store import Store
@@ -33,6 +41,7 @@ class BusySitePool(LocalPool):
     def vacate(self, nodes, waiting):
         return {{}}
 """
+_PKEYS = "/sys/class/infiniband/mlx5_3/ports/1/pkeys"
 _PLACE = {
     "leaf": "leaf-1",
     "spine": "spine-1",
@@ -63,6 +72,30 @@ class IsvSite:
         assert done.stderr == ""
         answer: dict[str, Any] = json.loads(done.stdout)
         return done.returncode, answer
+
+
+def standing_in(folder: Path, documents: Mapping[str, Any]) -> str:
+    """A command that prints the documents of the verbs that would contact a node or a BMC; the others are clusterctl's own."""
+    file = folder / "documents.json"
+    file.write_text(json.dumps(documents))
+    run = "os.execv(sys.executable, [sys.executable, '-m', 'clusterctl', *sys.argv[1:]])"
+    code = f"import json, os, sys; d = json.load(open({str(file)!r})); print(json.dumps(d[sys.argv[1]])) if sys.argv[1] in d else {run}"
+    return shlex.join([sys.executable, "-c", code])
+
+
+def validated_keys(folder: Path, keys: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What `validate` prints of nodes with these P_Keys at the port of tests/cases/os_validators/infiniband.yml: the checks are the real ones."""
+    results = []
+    for node, of_node in keys.items():
+        files = {f"{_PKEYS}/{i}": f"{key}\n" for i, key in enumerate((*of_node, *["0x0000"] * (3 - len(of_node))))}
+        found = findings(Case("infiniband", node, {"files": files}, {}), test_infiniband, folder / node)
+        only = [f for check, f in found.items() if check.endswith(".pkeys")]
+        results.append(NodeFindings(node, NodeStatus.OK, "", tuple(only), 1.5, at="2026-03-14T09:00:00.000000Z"))
+    printed = StringIO()
+    with redirect_stdout(printed):
+        show_findings(results, "json", "run-1")
+    document: dict[str, Any] = json.loads(printed.getvalue())
+    return document
 
 
 def write_isv_site(folder: Path, *, pool: bool = True) -> IsvSite:

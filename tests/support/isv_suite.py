@@ -35,6 +35,12 @@ def verdict(check: str, answer: Mapping[str, Any], limits: Mapping[str, Any]) ->
     return "passed" if one.passed else f"failed: {one.message}"
 
 
+def login(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the suite logs in by itself, for checks that run on the host."""
+    found: dict[str, Any] = _module("core.ssh").get_ssh_config({"step_output": answer}, {})
+    return found
+
+
 def _module(name: str) -> ModuleType:
     """A module of isvtest without what its packages import: that needs the other packages of the checkout."""
     for package in ("isvtest", "isvtest.core", "isvtest.validations"):

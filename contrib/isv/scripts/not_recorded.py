@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
 _WHY: dict[str, tuple[str, dict[str, Any]]] = {
+    "host_status_log": ("clusterctl does not read the journal of a host", {"tests": {}}),
     "query_switch_firmware": ("clusterctl reads no NVSwitch trays", {"trays": []}),
     "query_node_health_agents": (
         "clusterctl does not record whether gpud or NVSentinel runs on a node",
