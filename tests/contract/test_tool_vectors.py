@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from clusterctl.model.program import Program
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -29,12 +30,19 @@ LEFT = yaml.safe_load((ROOT / "tests" / "contract" / "tool_vectors_left.yml").re
 
 
 def first_word(node: ast.AST) -> str:
-    """The program of a list or tuple that begins with a word in lower case; empty if it does not."""
+    """The program of a list or tuple that begins with a word in lower case, or with a member of `Program`; empty if it does not."""
     if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
         return ""
     head = node.elts[0]
-    word = head.value if isinstance(head, ast.Constant) and isinstance(head.value, str) else ""
+    word = head.value if isinstance(head, ast.Constant) and isinstance(head.value, str) else member(head)
     return word if PROGRAM.fullmatch(word) else ""
+
+
+def member(node: ast.AST) -> str:
+    """The program that a member of `Program` names."""
+    if not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "Program":
+        return ""
+    return Program[node.attr].value
 
 
 def has_an_option(node: ast.List | ast.Tuple) -> bool:
@@ -42,12 +50,14 @@ def has_an_option(node: ast.List | ast.Tuple) -> bool:
 
 
 def vectors(tree: ast.AST, known: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The programs of sequences that are called in place, that have an option, or whose program is known."""
+    """The programs of sequences that are called in place, that have an option, or whose program is known; and of calls that give a member of `Program` its words."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in RUNNERS and first_word(node.args[0]):
                 yield first_word(node.args[0])
+            if member(node.args[0]) and node.args[1:]:
+                yield member(node.args[0])
         word = first_word(node)
         if word and isinstance(node, ast.List | ast.Tuple) and (word in known or has_an_option(node)):
             yield word
@@ -100,6 +110,9 @@ def test_the_list_of_what_is_left_shrinks() -> None:
         ('probe.run(["frobnicate", name])', True),
         ('ARGV = ("frobnicate", "show", "-x")', True),
         ('ARGV = ["nvidia-smi", *words]', True),
+        ('self._run(Program.SQUEUE, "--noheader")', True),
+        ("subprocess.run([Program.SQUEUE, *words])", True),
+        ("shutil.which(Program.SQUEUE)", False),
         ('NAMES = ("bandwidth", "latency")', False),
         ('TEXTS = ["Some words", "- a list"]', False),
     ],
