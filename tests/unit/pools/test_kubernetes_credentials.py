@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import yaml
@@ -87,6 +87,15 @@ def test_without_a_file_it_is_the_account_of_the_pod_and_stdout_stays_clean(
     monkeypatch.setattr("kubernetes.config.load_incluster_config", lambda **_: None)
     assert credentials_check("", "").found == "the account of the pod"
     assert capsys.readouterr().out == ""
+
+
+def test_an_account_without_a_home_is_that_of_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_uid: int) -> NoReturn:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert credentials_check("", "").found == "no access to Kubernetes: Service host/port is not set."
 
 
 def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
