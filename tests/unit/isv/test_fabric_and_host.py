@@ -22,7 +22,7 @@ NODE = {
     "name": BAD,
     "serial": "",
     "state": "quarantined",
-    "held_by": "",
+    "held_by": None,
     "in_use": False,
     "address": "192.0.2.3",
     "problem": "",
@@ -110,7 +110,7 @@ def test_the_suite_logs_in_where_the_answer_says(tmp_path: Path) -> None:
     [
         ({"state": "admitted"}, "is admitted: the suite would load its GPUs"),
         ({"state": "provisioning"}, "is provisioning"),
-        ({"held_by": "run-1 of ada"}, "a run works on"),
+        ({"held_by": {"holder": "ada", "run_id": "run-1"}}, "a run works on"),
         ({"in_use": True}, "jobs still run on"),
         ({"address": ""}, "is not in the inventory"),
         ({"problem": "HTTP 503"}, "does not say whether r12-n03 is on: HTTP 503"),
@@ -126,3 +126,17 @@ def test_the_suite_is_sent_to_no_node_that_may_run_jobs(tmp_path: Path, changes:
 def test_a_member_of_the_pool_of_a_real_record_is_refused(tmp_path: Path) -> None:
     answer = write_isv_site(tmp_path / "site").run("describe_instance", *("--machine-id", GOOD, *WORDS[2:]))[1]
     assert answer["error"].startswith(f"{GOOD} is admitted")
+
+
+def test_racks_are_groups_and_a_node_without_one_has_none(tmp_path: Path) -> None:
+    nodes = [NODE | {"name": n, "rack": rack, "healthy": ok} for n, rack, ok in (("n1", "r1", True), ("n2", "", False), ("n3", "r1", True))]
+    documents = {"status": {"nodes": nodes}}
+    groups = ask(tmp_path, "query_health_aggregation", documents)[1]["groups"]
+    assert [(g["name"], g["total"], g["status"], g["unhealthy_hosts"]) for g in groups] == [
+        ("", 1, "Degraded", ["n2"]),
+        ("r1", 2, "Healthy", []),
+    ]
+    answer = ask(tmp_path, "query_topology", documents)[1]
+    assert [h["failure_domain"] for h in answer["hosts"]] == ["r1", "", "r1"]
+    if has_suite():
+        assert verdict("topology.FailureDomainObservabilityCheck", answer, {}).startswith("failed: 1/3 host(s) report no failure domain")

@@ -82,6 +82,9 @@ def test_the_numbers_are_those_of_the_record(answers: dict[str, tuple[int, dict[
         BUSY: ("healthy", True, "acme"),
         BAD: ("unhealthy", False, "own"),
     }
+    (rack,) = answers["query_health_aggregation"][1]["groups"]
+    assert (rack["name"], rack["healthy"], rack["unhealthy_hosts"]) == ("rack-12", 2, [f"{BAD}-system"])
+    assert {h["failure_domain"] for h in answers["query_topology"][1]["hosts"]} == {"rack-12"}
     assert answers["query_maintenance_events"][1]["events"][0]["machine_id"] == f"{GOOD}-system"
     assert [n["machine_id"] for n in answers["query_failure_notifications"][1]["notifications"]] == [BAD]
 
