@@ -48,6 +48,7 @@ class GateReason(StrEnum):
     TOOL_FAILED = "tool_failed"
     # A declared file system is not mounted, so nothing was written.
     NOT_MOUNTED = "not_mounted"
+    # Of a file system, or of memory.
     NO_SPACE = "no_space"
     WRONG_RUN = "wrong_run"
 
@@ -67,7 +68,7 @@ class GateReason(StrEnum):
     # Low behind a switch or uplinks that others are low behind, too.
     SHARED_FAULT = "shared_fault"
     WRONG_RESULTS = "wrong_results"
-    # A file is read with another content than was written.
+    # A file, or memory, is read with another content than was written.
     WRONG_CONTENT = "wrong_content"
     # Of a shared file system, not of a node.
     IO_ERROR = "io_error"

@@ -72,8 +72,8 @@ def cpus_of(text: str) -> set[int]:
     return found
 
 
-def bind_memory(nodes: list[int]) -> str:
-    """Take memory of these NUMA nodes only, of several in turn; why not, if the kernel refuses."""
+def bind_memory(nodes: list[int], *, interleaved: bool = True) -> str:
+    """Take memory of these NUMA nodes only, of several in turn, or from the nearest one first; why not, if the kernel refuses."""
     number = SET_MEMPOLICY.get(platform.machine())
     if number is None:
         return f"system calls of {platform.machine()} are not known"
@@ -81,7 +81,7 @@ def bind_memory(nodes: list[int]) -> str:
     mask = (ctypes.c_ulong * words)()
     for node in nodes:
         mask[node // WORD_BITS] |= 1 << (node % WORD_BITS)
-    mode = MPOL_INTERLEAVE if len(nodes) > 1 else MPOL_BIND
+    mode = MPOL_INTERLEAVE if interleaved and len(nodes) > 1 else MPOL_BIND
     libc = ctypes.CDLL(None, use_errno=True)
     # The kernel reads one bit less than maxnode says (get_nodes in mm/mempolicy.c).
     done = libc.syscall(ctypes.c_long(number), ctypes.c_int(mode), mask, ctypes.c_ulong(words * WORD_BITS + 1))

@@ -17,6 +17,7 @@ _FILES = (
     "gpu_results",
     "torch_gemm",
     "cpu_stream",
+    "host_memory",
     "nvme_fio",
     "nccl_node",
     "rdma_pair",

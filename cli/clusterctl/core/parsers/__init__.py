@@ -28,6 +28,7 @@ TOOLS: dict[str, str] = {
     "perftest": "ib_write_bw, ib_send_bw, ib_read_bw and their latency tests",
     "storage_throughput": "storage_throughput.py of the burn-in: one node of a group on a shared file system",
     "stream": "STREAM",
+    "stressapptest": "stressapptest, also as host_memory.py of the burn-in prints it",
     "torch_gemm": "torch_gemm.py of the burn-in: products of PyTorch on one GPU",
     "ubergemm": "ubergemm of DCGM",
 }
