@@ -19,7 +19,7 @@ _LINES = {
 }
 _REPORT = re.compile(r"Report Error: miscompare : ")
 # Its checksum was wrong and the words read again were right: it prints this and counts nothing (CrcCheckPage).
-_PASSING = re.compile(r"CrcCheckPage CRC mismatch .* but no miscompares found")
+_PASSING = re.compile(r"CrcCheckPage CRC mismatch [0-9a-f !=]{1,200}, but no miscompares found")
 _WHERE = re.compile(r"(?:Hardware|Page|Block) Error: miscompare on .*")
 _COMPLAINT = re.compile(r"(?:Process|Procedural) Error: (?!CPU \d)(.*)")
 _FIRST_LENGTH = 200

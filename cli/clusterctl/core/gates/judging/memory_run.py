@@ -49,7 +49,7 @@ class MemoryRun:
         if self.load is None:
             return ""
         ended = f"stressapptest was ended by signal {self.signal}" if self.signal else ""
-        lack = f"the kernel ended {self.load.oom_kills} processes for lack of memory" if self.load.oom_kills else ""
+        lack = f"processes that the kernel ended for lack of memory: {self.load.oom_kills}" if self.load.oom_kills else ""
         return "; ".join(filter(None, (self.load.problem, ended, lack, self.stress.complaint if self.stress else "")))
 
 
@@ -70,7 +70,7 @@ def wrong_memory(record: RawRecord, run: MemoryRun) -> GateResult | None:
     stress = run.stress
     if stress and stress.incidents:
         first = f"; the first: {stress.where}" if stress.where else ""
-        detail = f"{stress.incidents} words of memory were read otherwise than written{first}"
+        detail = f"words of memory that were read otherwise than written: {stress.incidents}{first}"
         return _about(record, Outcome.FAIL, stress.incidents, detail, source=_WORDS, reason=GateReason.WRONG_CONTENT)
     # Huge pages that run out have the same signal.
     if stress and run.signal == signal.SIGBUS and stress.tested_mib and not stress.hugepages:
@@ -82,7 +82,7 @@ def wrong_memory(record: RawRecord, run: MemoryRun) -> GateResult | None:
 def unproven_memory(run: MemoryRun, least_percent: int) -> Reading | None:
     """Why a run without incidents is no pass; None where it is one."""
     load, stress = run.load, run.stress
-    if load is None or stress is None or not load.node_mib or load.exit_status != 0 or not stress.passed:
+    if load is None or stress is None or load.problem or not load.node_mib or load.exit_status != 0 or not stress.passed:
         return Reading((), "complete", GateReason.INCOMPLETE, "its verdict, or its line about the memory or the end, is missing")
     tested, asked_s, ran_s = stress.tested_mib or 0, stress.asked_s or 0, stress.ran_s or 0.0
     if not tested or tested != load.asked_mib:
@@ -93,7 +93,7 @@ def unproven_memory(run: MemoryRun, least_percent: int) -> Reading | None:
     if not asked_s or ran_s < _LEAST_SHARE * asked_s:
         return Reading((), "complete", GateReason.WRONG_RUN, f"the memory was loaded for {limit_text(ran_s)} of {asked_s} s")
     if copies(stress) < _LEAST_COPIES:
-        detail = f"each MiB was copied {limit_text(copies(stress))} times on average, {limit_text(_LEAST_COPIES)} are needed"
+        detail = f"copies of each MiB on average: {limit_text(copies(stress))}, needed: {limit_text(_LEAST_COPIES)}"
         return Reading((), "coverage", GateReason.WRONG_RUN, detail)
     return None
 
