@@ -24,6 +24,8 @@ done
 for pair in slurmctld:slurmctld slurmd:slurmd scontrol:slurm-client munged:munge; do
   available "${pair%%:*}" || available "${pair%%:*}-wlm" || missing+=("${pair##*:}")
 done
+# The load of the gate host_memory.
+available stressapptest || missing+=(stressapptest)
 # Draws the pages of reports (96 MB to fetch, 290 MB unpacked).
 available chromium || available chromium-headless-shell || missing+=(chromium-headless-shell)
 available initdb || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || compgen -G "$root/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)

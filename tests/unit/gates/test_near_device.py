@@ -162,6 +162,8 @@ def test_memory_of_several_nodes_is_interleaved(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(near.ctypes, "CDLL", lambda *_, **__: Libc)
     assert near.bind_memory([4, 5, 6, 7]) == near.bind_memory([3]) == near.bind_memory([65]) == ""
     assert calls == [(238, 3, [0xF0], 65), (238, 2, [0x8], 65), (238, 2, [0, 0x2], 129)]
+    assert near.bind_memory([0, 1], interleaved=False) == ""
+    assert calls[3:] == [(238, 2, [0x3], 65)]
 
 
 def test_an_unknown_machine_has_no_numbers_of_system_calls(monkeypatch: pytest.MonkeyPatch) -> None:
