@@ -50,7 +50,7 @@ def main() -> int:
     out.write_text(json.dumps(document | {"problems": problems}, indent=1) + "\n", encoding="utf-8")
     added = _text(document["with_added_gates"], ("faults", *_COUNTED))
     totals = _text(document, ("faults", *_COUNTED, "healthy_racks", "false_quarantine"))
-    print("\n".join([*problems, f"with {' and '.join(ADDED_GATES)}: {added}", f"{totals}; {out}"]))
+    print("\n".join([*problems, f"with {', '.join(ADDED_GATES)}: {added}", f"{totals}; {out}"]))
     return 1 if problems else 0
 
 

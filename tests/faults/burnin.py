@@ -13,7 +13,7 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.workflows.burnin import measure_and_judge
 from clusterctl_tools import nvme_read, torch_gemm
-from faults import disk_outputs, gpu_outputs, load_outputs, network_outputs
+from faults import disk_outputs, gpu_outputs, load_outputs, memory_outputs, network_outputs
 from faults.snapshots import snapshot
 from faults.world import nodes
 from support.gates import TODAY
@@ -103,6 +103,8 @@ def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tupl
         text = load_outputs.LOADS[step.gate](rack, node, int(step.device.removeprefix("gpu"))) if step.device else ""
     elif step.gate == "nvme_fio":
         text = disk_outputs.reads(rack, node, step)
+    elif step.gate == "host_memory":
+        text, status = memory_outputs.words(rack, node)
     elif step.gate == "nccl_node":
         text, status = network_outputs.on_one_node(rack, node, step.argv)
     elif step.gate == "nccl_group" and step.peers:

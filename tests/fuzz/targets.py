@@ -41,6 +41,7 @@ from support.gates import (
     repairs_without_evidence,
     snapshot,
 )
+from support.host_memory import memory_record, node_memory_output
 from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
 from support.shared_storage import storage_output, storage_records, storage_subject
@@ -143,6 +144,7 @@ def _judge_targets() -> list[Target]:
         *_stress_targets(),
         *_results_targets(),
         *_products_targets(),
+        _memory_target(),
         _disks_target(),
         _storage_target(),
         _solo(
@@ -221,6 +223,19 @@ def _products_targets() -> list[Target]:
         return [*loads, record("torch_gemm", "n1", "", step="trace", argv=("sleep", "50"), tool="torch_gemm", trace=samples)]
 
     return [_judge_target("torch_gemm", (subject,), bad, records)]
+
+
+def _memory_target() -> Target:
+    """Words that are read otherwise, a verdict PASS above them, and runs that tested a part of the memory for a moment."""
+    subject = subject_of(node("n1", declared=gates(gates_levels={level: ["host_memory"] for level in LEVELS}, gates_baselines=[])), TODAY)
+    part = {"tested_mib": 9000, "ran_s": 3.0, "copies": 0.2, "node": {"asked_mib": 90000, "free_mib": 95000}}
+    bad = [
+        node_memory_output(incidents=7),
+        node_memory_output(incidents=9, counted=0),
+        node_memory_output(**part),
+        node_memory_output(**part, killed_by=9, oom_kills=1),
+    ]
+    return _judge_target("host_memory", (subject,), bad, lambda text: (memory_record("n1", text),))
 
 
 def _disks_target() -> Target:

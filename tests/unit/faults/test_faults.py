@@ -27,7 +27,7 @@ SLICE = {
     "fabric_manager_dead": (True, True, True),
     "corrected_errors_by_the_hundred_thousand": (False, False, False),
 }
-# Row that is tried with torch_gemm and nvme_fio -> held, and what of these gates is stated.
+# Row that is tried with the added gates -> held, and what of these gates is stated.
 ADDED = {
     "product_with_one_flipped_bit": (True, "fail torch_gemm.products.products.wrong_results gpu3"),
     "one_bit_wrong_in_the_same_way_each_time": (True, "fail torch_gemm.products.products.wrong_results gpu3"),
@@ -39,6 +39,8 @@ ADDED = {
     "disk_with_io_errors": (True, "fail nvme_fio.read..test_failed nvme3n1"),
     "disk_4_percent_low": (False, "warn nvme_fio.peers.read_bandwidth.below_peers nvme3n1"),
     "disk_2_percent_low": (False, ""),
+    "memory_word_read_otherwise_than_written": (True, "fail host_memory.content.hardware_incidents.wrong_content"),
+    "few_corrected_errors_while_memory_is_loaded": (False, ""),
 }
 ORACLE = Oracle(node="n2", component="gpu", device="gpu3", actions=("reset_gpu",), source="a public table")
 
@@ -145,7 +147,7 @@ def test_a_slice_of_the_drill() -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.added_gates], ids=lambda r: r.id)
 def test_added_gates_find_what_they_are_for(row: Row) -> None:
-    """In a burn-in of these two gates alone: the others have nothing to do with it."""
+    """In a burn-in of these gates alone: the others have nothing to do with it."""
     held, shown = ADDED[row.id]
     (oracle,) = row.oracle
     stated = of_gates(burn_in(Rack(seed_of(row), row.changes, added_gates=ADDED_GATES), gates=ADDED_GATES), WORDS)
@@ -158,7 +160,10 @@ def test_added_gates_find_what_they_are_for(row: Row) -> None:
 
 def test_each_row_of_added_gates_is_held_to_a_result() -> None:
     assert set(ADDED) == {row.id for row in ROWS if row.added_gates}
-    assert {row.id for row in ROWS if row.must_pass} == {"disk_low_in_one_of_three_measurements"}
+    assert {row.id for row in ROWS if row.must_pass} == {
+        "disk_low_in_one_of_three_measurements",
+        "few_corrected_errors_while_memory_is_loaded",
+    }
 
 
 def test_the_profile_without_added_gates_does_not_see_a_flipped_bit() -> None:
