@@ -49,7 +49,7 @@ def verdict(text: str, settings: Mapping[str, Any] | None = None, **more: Any) -
 
 def text_of(case: dict[str, Any]) -> str:
     if "recorded" in case:
-        recorded = (CASES / "parsers" / case["recorded"] / "input.txt").read_text(encoding="utf-8")
+        recorded = (CASES / "parsers" / str(case["recorded"]) / "input.txt").read_text(encoding="utf-8")
         return begin_line(**case["node"]) + recorded + end_line(**case["end"])
     run = dict(case.get("run", {}))
     text = str(case["text"]) if "text" in case else node_memory_output(**{**run, "log": LOG.get(run.get("log", ""), "")})
@@ -94,6 +94,7 @@ def test_one_command_loads_the_memory_of_each_node_at_the_same_time() -> None:
     [
         ({"memory_percent": 96}, "memory_percent: should be less than or equal to 95"),
         ({"least_percent": 0}, "least_percent: should be greater than or equal to 1"),
+        ({"memory_percent": 80}, "least_percent 80 cannot be reached with memory_percent 80"),
         ({"threads": 0}, "threads: should be greater than 0"),
         ({"duration_s": {"quick": 60}}, "duration_s"),
         ({"program": ""}, "program"),

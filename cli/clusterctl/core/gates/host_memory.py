@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from clusterctl.core.gates.judging.memory_run import METRIC, memory_run, right_memory, unproven_memory, wrong_memory
+from clusterctl.core.gates.judging.memory_run import memory_run, right_memory, unproven_memory, wrong_memory
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.reading import not_run, read_record
 from clusterctl.core.gates.node_gate import NodeGate
@@ -54,6 +54,12 @@ class HostMemorySettings(GateSettings):
     duration_s: Seconds | dict[Level, Seconds] = {"quick": 120, "standard": 300, "full": 1800}
     timeout_s: Seconds | dict[Level, Seconds] = 1800
 
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.least_percent >= self.memory_percent:
+            raise ValueError(f"least_percent {self.least_percent} cannot be reached with memory_percent {self.memory_percent}")
+        return self
+
 
 class HostMemory(NodeGate[HostMemorySettings]):
     """Passes when nearly all memory of the node was loaded for its time, each MiB was copied several times, and all was read as it was written."""
@@ -64,7 +70,6 @@ class HostMemory(NodeGate[HostMemorySettings]):
     installed_by = "gpu_tools"
     # The tool itself decides.
     needs_floor = False
-    units: ClassVar[Mapping[str, str]] = {METRIC: ""}
     actions: ClassVar[Mapping[GateReason, str]] = {
         GateReason.NOT_INSTALLED: "add stressapptest to gpu_tools_packages (docs/reference/gates.md), then `clusterctl provision {node}`",
         GateReason.NO_SPACE: _ROOM,

@@ -45,7 +45,7 @@ class MemoryRun:
 
     @property
     def ended_by(self) -> str:
-        """Why there is no verdict, for people; empty where the output does not say it."""
+        """What went wrong beside the memory, for people; empty where the output says nothing of it."""
         if self.load is None:
             return ""
         ended = f"stressapptest was ended by signal {self.signal}" if self.signal else ""
@@ -107,7 +107,7 @@ def right_memory(record: RawRecord, run: MemoryRun) -> GateResult:
     """The pass of a run that proves it."""
     stress, node_mib = run.stress, run.load.node_mib if run.load else 0
     said = f"{stress.tested_mib} of {node_mib} MiB, each copied {limit_text(copies(stress))} times on average" if stress else ""
-    return _about(record, Outcome.PASS, 0, said, source=_WORDS)
+    return _about(record, Outcome.PASS, 0, "; ".join(filter(None, (said, run.ended_by))), source=_WORDS)
 
 
 def _about(record: RawRecord, outcome: Outcome, count: int, detail: str, *, source: str, reason: GateReason | None = None) -> GateResult:
