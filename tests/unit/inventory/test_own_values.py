@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from ansible._internal._templating._jinja_bits import AnsibleEnvironment
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
@@ -68,6 +69,31 @@ def test_each_host_gets_its_own_value_and_equal_ones_are_rendered_once(tmp_path:
     assert {name: str(one.values["rack"]) for name, one in found.items()} == expected
     assert {name: one.values["number"] for name, one in found.items()} == {"a1": 1, "a2": 2, "a3": 1, "b1": 1, "b2": 1}
     assert len(rendered) == times
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_template_is_compiled_once_however_many_hosts_it_is_rendered_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    template, expected, _ = CASES[case]
+    compiled: list[str] = []
+
+    def counted(self: Any, source: Any, *given: Any, compile_it: Any = AnsibleEnvironment.from_string) -> Any:
+        compiled.append(str(source))
+        return compile_it(self, source, *given)
+
+    monkeypatch.setattr(AnsibleEnvironment, "from_string", counted)
+    site = Site(
+        tmp_path, {"own/hosts.yml": HOSTS, "own/group_vars/all.yml": f'through: "{{{{ row }}}}-{{{{ number }}}}"\nrack: "{template}"\n'}
+    )
+    session = opened(site.folder / "own")
+    variables = InventoryVariables(session)
+    for name, value in expected.items():
+        effective = variables.effective(session.inventory.get_host(name))
+        found = render_variables(session.loader, {"rack": effective["rack"]}, effective, lambda _: ("", 0))
+        assert str(found.values["rack"]) == value
+    assert sorted(compiled) == sorted(set(compiled))
+    assert template in compiled
 
 
 def test_what_cannot_be_rendered_is_a_problem_of_every_host_of_the_class(tmp_path: Path) -> None:
