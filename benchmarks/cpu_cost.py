@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,15 +29,21 @@ class FinishedCommand:
 
     Attributes:
         code: its exit status; 124 if it took longer than its limit.
-        out: stdout and stderr together.
+        out: stdout; err: stderr, where progress is told.
         rss_mib: peak memory of the largest process.
     """
 
     code: int
     out: str
+    err: str
     cpu_s: float
     wall_s: float
     rss_mib: float
+
+    @property
+    def said(self) -> str:
+        """All of its output, for people and for programs that print results to either."""
+        return self.out + self.err
 
 
 def run_command(
@@ -53,11 +60,12 @@ def run_command(
     wrapped = [sys.executable, "-I", "-S", str(_MEASURE_TREE), str(write), str(limit_s), *argv]
     with (
         os.fdopen(read) as report,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told,
         subprocess.Popen(
             wrapped,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=told,
             text=True,
             cwd=cwd,
             env=env,
@@ -67,9 +75,11 @@ def run_command(
         os.close(write)
         out = process.stdout.read() if process.stdout else ""
         cost = report.read()
+        told.seek(0)
+        err = told.read()
     if not cost:
-        raise CannotMeasureError(f"{argv[0]}: {out[-500:]}")
-    return FinishedCommand(out=out, **json.loads(cost))
+        raise CannotMeasureError(f"{argv[0]}: {(out + err)[-500:]}")
+    return FinishedCommand(out=out, err=err, **json.loads(cost))
 
 
 def require_success(ran: FinishedCommand, what: str, good: tuple[int, ...] = (0,)) -> FinishedCommand:
@@ -79,7 +89,7 @@ def require_success(ran: FinishedCommand, what: str, good: tuple[int, ...] = (0,
         CannotMeasureError: it is not; the message has the end of the output.
     """
     if ran.code not in good:
-        raise CannotMeasureError(f"{what} ended with {ran.code}: {' '.join(ran.out[-900:].split())}")
+        raise CannotMeasureError(f"{what} ended with {ran.code}: {' '.join(ran.said[-900:].split())}")
     return ran
 
 

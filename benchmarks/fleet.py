@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
-from cpu_cost import require_success, run_command
+from cpu_cost import CannotMeasureError, require_success, run_command
 from replay_server import address
 
 from clusterctl.adapters.store import Store
@@ -66,7 +66,7 @@ def measure_fleet(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> 
         command = [CLUSTERCTL, "--state-dir", str(site.folder / "state"), "drift", "all", *layers, "-o", "json"]
         ran = run_command(command, cwd=folder)
     if not ran.out.startswith("{"):
-        raise RuntimeError(f"clusterctl drift ended with {ran.code}: {ran.out[-500:]}")
+        raise CannotMeasureError(f"clusterctl drift ended with {ran.code}: {ran.said[-500:]}")
     document = json.loads(ran.out)
     return FleetCost(
         nodes=nodes,

@@ -59,7 +59,7 @@ def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) 
             argv = [sys.executable, str(_SCRIPT), str(lab.site), str(folder), ",".join(tags), *lab.names] if through else _bare(lab, tags)
             ran = require_success(run_command(argv, cwd=lab.site, env=lab.environment()), "the runner" if through else "ansible-playbook")
             if not through and any((int(n) > 0) is not (before is not None) for n in _CHANGED.findall(ran.out)):
-                raise CannotMeasureError(f"the playbook made unexpected changes, or none: {ran.out[-300:]}")
+                raise CannotMeasureError(f"the playbook made unexpected changes, or none: {ran.said[-300:]}")
             cpu_s[through].append(ran.cpu_s)
             files = sum(1 for f in folder.rglob("*") if f.is_file()) if through else files
     return Overhead(statistics.median(cpu_s[False]), statistics.median(cpu_s[True]), files)

@@ -87,6 +87,20 @@ def test_the_cost_of_a_command_includes_its_detached_processes_which_are_termina
     assert cost.run_command(["sleep", "60"], limit_s=0.2).code == 124
 
 
+def test_progress_on_stderr_is_no_part_of_a_document() -> None:
+    """On a slow machine `drift` tells after 30 s how far it is: the document was lost, and with it the whole suite."""
+    ran = module("cpu_cost").run_command(["sh", "-c", "echo '25 of 50 nodes' >&2; echo '{}'; echo '50 of 50 nodes' >&2"])
+    assert (ran.out, ran.err) == ("{}\n", "25 of 50 nodes\n50 of 50 nodes\n")
+
+
+def test_a_fleet_without_a_document_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet, cost = module("fleet"), module("cpu_cost")
+    monkeypatch.setattr(fleet, "run_command", lambda *_, **__: cost.FinishedCommand(3, "", "no node answers", 0.1, 0.1, 1.0))
+    (tmp_path / "answer").write_text("[]")
+    with pytest.raises(cost.CannotMeasureError, match="ended with 3: no node answers"):
+        fleet.measure_fleet(2, tmp_path / "answer", tmp_path / "fleet", 20)
+
+
 def test_a_failed_command_is_not_a_measurement() -> None:
     cost = module("cpu_cost")
     with pytest.raises(cost.CannotMeasureError, match="ended with 3: why"):
