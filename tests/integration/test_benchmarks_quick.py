@@ -138,10 +138,10 @@ RECAP = "PLAY RECAP *****\nn1   : ok=20   changed={}    unreachable=0    failed=
 
 def test_tasks_are_counted_and_a_node_that_would_change_cannot_be_compared() -> None:
     peer, cost = module("peer_ansible"), module("cpu_cost")
-    assert peer.tasks_per_node(cost.FinishedCommand(0, RECAP.format(0), 1, 1, 1), ("n1",)) == 25
+    assert peer.tasks_per_node(cost.FinishedCommand(0, RECAP.format(0), "", 1, 1, 1), ("n1",)) == 25
     for text, names in ((RECAP.format(1), ("n1",)), (RECAP.format(0), ("n1", "n2")), ("", ("n1",))):
         with pytest.raises(cost.CannotMeasureError):
-            peer.tasks_per_node(cost.FinishedCommand(0, text, 1, 1, 1), names)
+            peer.tasks_per_node(cost.FinishedCommand(0, text, "", 1, 1, 1), names)
 
 
 def test_nearly_every_setting_of_the_recorded_node_has_a_pyinfra_operation() -> None:
