@@ -146,6 +146,15 @@ def test_without_its_process_every_request_has_one_of_its_own(
     assert new_workers == ["all"]
 
 
+def test_where_no_socket_can_be_made_nothing_is_kept(layers: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    with inventory_read_once(layers) as variables:
+        assert variables == {}
+    assert list(folder.iterdir()) == []
+
+
 def test_it_ends_with_its_context_and_with_its_parent(layers: list[Path]) -> None:
     others = children(os.getpid())
     with inventory_read_once(layers):

@@ -22,7 +22,7 @@ _WAITING = 128
 
 @contextmanager
 def keep_inventory(request: WorkerRequest, argv: list[str], environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The environment variable with which other processes ask the kept inventory, for as long as the context lasts.
+    """The environment variable with which other processes ask the kept inventory, for as long as the context lasts; empty where it cannot be kept.
 
     They see the files as they were at its beginning: whoever uses it must know that they have not changed. Requests wait until it is read.
 
@@ -33,7 +33,11 @@ def keep_inventory(request: WorkerRequest, argv: list[str], environment: Mapping
     """
     with tempfile.TemporaryDirectory(prefix="clusterctl-") as folder, socket.socket(socket.AF_UNIX) as listening:
         path = str(Path(folder) / "inventory")
-        listening.bind(path)
+        try:
+            listening.bind(path)
+        except OSError:  # TMPDIR is longer than the name of a socket may be
+            yield {}
+            return
         listening.listen(_WAITING)
         fd = listening.fileno()
         quiet = subprocess.DEVNULL
