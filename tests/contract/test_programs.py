@@ -20,8 +20,10 @@ PACKAGE = ROOT / "cli" / "clusterctl"
 # what a site names, or clusterctl's own command line -> where `doctor` checks it
 OTHERWISE = {
     "adapters/event_delivery.py": {"receiver.command"},  # site_needs: the check `receiver NAME`
+    "adapters/inventory/kept.py": {"*argv"},  # this Python, by `inventory_kept_open`
+    "adapters/inventory/worker.py": {"_argv()"},  # this Python
     "adapters/programs.py": {"command"},  # the checks themselves
-    "workflows/queue/work.py": {"self.command"},  # this Python, by `own_command`
+    "workflows/queue/work.py": {"self.command.argv"},  # this Python, by `own_command`
 }
 
 

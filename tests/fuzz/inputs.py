@@ -136,7 +136,7 @@ def _without_taint(text: str) -> bool:
 
 def _scontrol(text: str) -> str:
     commands = SlurmCommands("", 30.0)
-    with patch.object(commands, "_run", lambda _argv: text):
+    with patch.object(commands, "_run", lambda *_words: text):
         return _pool(SlurmPool(SlurmSettings(answer_s=0), commands), in_answer=_USABLE.search(text) is not None)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import multiprocessing
 import os
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,10 @@ def keep_open(kept: WorkerRequest, listening: socket.socket) -> None:
         return
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    server = os.getpid()
+    forked = multiprocessing.get_context("fork")
     while True:
         client, _ = listening.accept()
-        if os.fork() == 0:
-            listening.close()
-            _answer(client, kept, session, server)
+        forked.Process(target=_answer, args=(client, kept, session, os.getpid())).start()  # reaps those that have ended
         client.close()
 
 
@@ -56,14 +53,10 @@ def _read_all(session: Session, kept: WorkerRequest) -> None:
 
 
 def _answer(client: socket.socket, kept: WorkerRequest, session: Session, server: int) -> None:
-    """Answer one request and exit; other sources than the kept ones have no answer here, nor does what fails unexpectedly."""
-    try:
-        confine(server)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        with client.makefile("r", encoding="utf-8") as asked:
-            request = WorkerRequest.from_dict(json.load(asked))
+    """Answer one request; other sources than the kept ones have no answer here, nor does what fails unexpectedly."""
+    confine(server)
+    with client, client.makefile("r", encoding="utf-8") as asked:
+        request = WorkerRequest.from_dict(json.load(asked))
         if request.has_sources_of(kept):
             reply = reply_to(request, with_extra_vars(session, request))
             client.sendall(json.dumps(reply, ensure_ascii=False).encode())
-    finally:
-        os._exit(0)
