@@ -56,6 +56,9 @@ class GateReason(StrEnum):
     BELOW_FLOOR = "below_floor"
     # At its floor, and far below equal devices.
     BELOW_PEERS = "below_peers"
+    # The same of figures that are better the lower they are.
+    ABOVE_LIMIT = "above_limit"
+    ABOVE_PEERS = "above_peers"
     # Far below what the device itself read in earlier runs.
     BELOW_HISTORY = "below_history"
     # Of a class as a whole, not of a node: its median is below what its baseline expects.

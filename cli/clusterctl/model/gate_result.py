@@ -91,9 +91,10 @@ class Sample:
 
 
 class BaselineKind(StrEnum):
-    """A floor must be reached, a ceiling not passed (above it is a measuring error), expected is for people."""
+    """A floor must be reached, an upper limit kept, a ceiling not passed (above it is a measuring error), expected is for people."""
 
     FLOOR = "floor"
+    UPPER_LIMIT = "upper_limit"
     CEILING = "ceiling"
     EXPECTED = "expected"
 
@@ -168,7 +169,7 @@ class GateResult:
     """The verdict of one rule on one node (or one of its devices).
 
     Attributes:
-        rule: `floor`, `ceiling`, `correctness`, `transport`, `complete`, `link`, `exit_status` ...
+        rule: `floor`, `upper_limit`, `ceiling`, `correctness`, `transport`, `complete`, `link`, `exit_status` ...
         expected, found: for people, with their units.
         source: provenance of the expectation.
         detail: what else was seen (`both partners were fine with others`).

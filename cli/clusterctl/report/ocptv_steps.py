@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # How a rule compares its value with its limit. A rule that is not here has none, or judges by more than the two numbers.
 _COMPARED = {
     "floor": ValidatorType.GREATER_THAN_OR_EQUAL,
+    "upper_limit": ValidatorType.LESS_THAN_OR_EQUAL,
     "link": ValidatorType.GREATER_THAN_OR_EQUAL,
     "growth": ValidatorType.LESS_THAN_OR_EQUAL,
     "query": ValidatorType.LESS_THAN,

@@ -26,7 +26,7 @@ def baseline_problems(
         found += [Problem(f"{path}.{key}", message) for key, message in _problems_of(entry, today)]
         if entry.gate in gate_names():
             limit = gate_named(entry.gate).line_rate(entry, settings[entry.gate], hcas, gpus)
-            if limit is not None and entry.kind is not BaselineKind.CEILING and entry.value > limit:
+            if limit is not None and entry.kind not in (BaselineKind.CEILING, BaselineKind.UPPER_LIMIT) and entry.value > limit:
                 message = f"{entry.value:g} {entry.unit} is above the line rate, {limit:g} {entry.unit}: no node could pass"
                 found.append(Problem(f"{path}.value", message))
         if entry.tolerance_percent and any(_same_scope(entry, o) and o.kind is BaselineKind.FLOOR for o in entries):
@@ -38,8 +38,8 @@ def baseline_problems(
 def _problems_of(entry: Baseline, today: date) -> Iterator[tuple[str, str]]:
     if entry.gate not in gate_names():
         yield "gate", f"unknown gate {entry.gate!r}; known: {', '.join(gate_names())}"
-    if not isinstance(entry.kind, BaselineKind):
-        yield "kind", f"{entry.kind!r} is none of {', '.join(BaselineKind)}"
+    if kind := _kind_problem(entry):
+        yield "kind", kind
     if not entry.value > 0:
         yield "value", "is zero, negative or missing; a baseline is a measured number"
     unit = gate_named(entry.gate).units.get(entry.metric) if entry.gate in gate_names() else None
@@ -56,6 +56,15 @@ def _problems_of(entry: Baseline, today: date) -> Iterator[tuple[str, str]]:
         yield "expires", f"{entry.expires!r} is no date"
     elif expires is not None and expires < today:
         yield "expires", f"expired on {entry.expires} ({entry.source}); renew it, or remove it"
+
+
+def _kind_problem(entry: Baseline) -> str:
+    if not isinstance(entry.kind, BaselineKind):
+        return f"{entry.kind!r} is none of {', '.join(BaselineKind)}"
+    lower_is_better = entry.gate in gate_names() and not gate_named(entry.gate).direction.higher_is_better
+    if lower_is_better and entry.kind is not BaselineKind.UPPER_LIMIT:
+        return f"{entry.kind}: lower figures of {entry.gate} are better, so {BaselineKind.UPPER_LIMIT} alone limits them"
+    return ""
 
 
 def _day(text: str) -> date | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from clusterctl.core.gates.judging.direction import HIGHER_IS_BETTER
 from clusterctl.core.gates.planning.step import GateSteps
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.core.parsers import parse_output
@@ -16,6 +17,7 @@ from clusterctl.model.gate_result import BaselineKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from clusterctl.core.gates.judging.direction import Direction
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.planning.step import GateStep
@@ -47,7 +49,8 @@ class Gate(ABC, Generic[S]):
         tool: the parser of its output, by its name in `clusterctl.core.parsers`; a gate with an own parser overrides `samples`.
         units: metric -> the unit that baselines of it must have; a metric that is not listed may have any.
         default_levels: the burn-in levels that it is meant for.
-        needs_floor: a profile that runs it must have a floor for it. False where the tool itself decides.
+        direction: which values of its figures are the better ones.
+        needs_floor: a profile that runs it must have a floor for it, or an upper limit where lower values are better. False where the tool itself decides.
         installed_by: the role that installs the tool; empty where none does.
         always: it takes part in every burn-in, whatever the profile and the command line name.
         reads_stderr: the tool writes part of its result to stderr.
@@ -61,6 +64,7 @@ class Gate(ABC, Generic[S]):
     tool: ClassVar[str]
     units: ClassVar[Mapping[str, str]] = {}
     default_levels: ClassVar[tuple[Level, ...]] = ()
+    direction: ClassVar[Direction] = HIGHER_IS_BETTER
     needs_floor: ClassVar[bool] = True
     installed_by: ClassVar[str] = ""
     always: ClassVar[bool] = False

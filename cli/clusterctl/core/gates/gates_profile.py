@@ -180,8 +180,9 @@ def _missing_level_problems(settings: Mapping[str, GateSettings]) -> list[Proble
 
 def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseline, ...]) -> list[Problem]:
     declared = {g for gates in levels.values() for g in gates if g in gate_names() and gate_named(g).needs_floor}
-    lower = {b.gate for b in entries if b.kind == BaselineKind.FLOOR or b.tolerance_percent}
-    return [Problem("gates_baselines", f"no floor for {gate}, so it could never be judged") for gate in sorted(declared - lower)]
+    limited = {b.gate for b in entries if b.kind in (BaselineKind.FLOOR, BaselineKind.UPPER_LIMIT) or b.tolerance_percent}
+    missing = {gate: gate_named(gate).direction.limit for gate in sorted(declared - limited)}
+    return [Problem("gates_baselines", f"no {limit} for {gate}, so it could never be judged") for gate, limit in missing.items()]
 
 
 def _schema_problems(invalid: ValidationError, owner: str = "") -> list[Problem]:

@@ -9,11 +9,12 @@ from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.attribution import Graph
+from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.links import links_of, lost_links
 from clusterctl.core.gates.judging.own_history import against_history
 from clusterctl.core.gates.judging.pair_findings import PairFindings, findings_of
 from clusterctl.core.gates.judging.pair_verdicts import device_result
-from clusterctl.core.gates.judging.peers import classes_of, versions_of
+from clusterctl.core.gates.judging.peers import FAIL, WARN, classes_of, versions_of
 from clusterctl.core.gates.judging.shared_faults import DevicePlaces
 from clusterctl.core.gates.planning.pair_steps import PairPlanner
 from clusterctl.core.gates.planning.second_stage import SecondStage
@@ -59,10 +60,20 @@ class PairGate(Gate[P]):
 
     Attributes:
         metric: the figure of the client's output that is judged; its unit is in `units`.
+        shown_beside: a figure of the same output and unit that is shown and not judged; empty for none. beside_label: what it is, for people.
+        two_of_three: a device fails where two of three measurements say so. False: where both of its partners in the second stage do.
+        peers_fail, peers_warn: z and the share of the median beyond which a device is worse than its peers; both must be exceeded.
+        decimals: of figures for people.
     """
 
     scope: ClassVar[Scope] = Scope.PAIR
     metric: ClassVar[str]
+    shown_beside: ClassVar[str] = ""
+    beside_label: ClassVar[str] = ""
+    two_of_three: ClassVar[bool] = False
+    peers_fail: ClassVar[tuple[float, float]] = FAIL
+    peers_warn: ClassVar[tuple[float, float]] = WARN
+    decimals: ClassVar[int] = 1
 
     @abstractmethod
     def argv(self, settings: P, level: Level, hca: Hca, port: int, server: str) -> tuple[str, ...]:
@@ -79,6 +90,14 @@ class PairGate(Gate[P]):
     @abstractmethod
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:
         """What to do about an HCA that is at fault; `values` in the metric's unit, `again` is the command that measures it again."""
+
+    def node_hint(self, node: str) -> str:
+        """What to look at where all HCAs of a node are at fault, which no cable explains."""
+        return f"check root complex, BIOS and ACS of {node} (`lspci -vvv`)"
+
+    def text(self, value: float) -> str:
+        """A figure with its unit, for people."""
+        return f"{limit_text(value, self.decimals)} {self.unit}"
 
     @property
     def unit(self) -> str:
@@ -137,7 +156,8 @@ class PairGate(Gate[P]):
         rails = {(s.name, h.name): h.rail for s in evidence.subjects.values() for h in s.hcas}
         known = [link for link in (*links, *lost) if link.one in rails and link.other in rails]
         topology = DevicePlaces({s.name: s.node.place for s in evidence.subjects.values()}, rails)
-        return findings_of(Graph(known, trusted), topology, classes_of(rails, evidence), versions_of(evidence))
+        graph = Graph(known, trusted, two_of_three=self.two_of_three)
+        return findings_of(graph, topology, classes_of(rails, evidence), versions_of(evidence), self.direction)
 
     def _steps(self, planner: PairPlanner, planned: Iterator[tuple[str, GateStep]], obstacles: Mapping[str, Obstacle]) -> GateSteps:
         steps: dict[str, list[GateStep]] = {}

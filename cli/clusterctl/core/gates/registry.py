@@ -22,6 +22,7 @@ _FILES = (
     "nccl_node",
     "rdma_pair",
     "rdma_pair_gpu",
+    "rdma_latency",
     "load_errors",
     "nccl_group",
     "storage_throughput",

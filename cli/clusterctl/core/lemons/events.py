@@ -25,7 +25,8 @@ R = GateReason
 # What a result points at on the device itself; what is missing, not covered or shared with others is left out.
 _AT_FAULT = frozenset(
     {
-        *(R.BELOW_FLOOR, R.BELOW_PEERS, R.ABOVE_CEILING, R.WRONG_RESULTS, R.TEST_FAILED, R.TEST_NOT_PASSED, R.ROW_REMAP),
+        *(R.BELOW_FLOOR, R.BELOW_PEERS, R.ABOVE_LIMIT, R.ABOVE_PEERS),
+        *(R.ABOVE_CEILING, R.WRONG_RESULTS, R.TEST_FAILED, R.TEST_NOT_PASSED, R.ROW_REMAP),
         *(R.RAISED_BY_LOAD, R.DEVICE_LOST, R.LINK_DOWNTRAINED, R.SLOWED_DOWN, R.QUERY_SLOW, R.REBOOTED, R.WRONG_CONTENT),
     }
 )

@@ -1,4 +1,7 @@
-"""Which end of a bad link is at fault: from which devices were fine with which others. Pure, and independent of the order of nodes."""
+"""Which end of a bad link is at fault: from which devices were fine with which others. Pure, and independent of the order of nodes.
+
+A link is LOW where its figure is beyond its limit: a bandwidth below its floor, a latency above its upper limit.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from clusterctl.model.gate_reason import GateReason
 
@@ -27,9 +30,10 @@ class LinkState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One meeting of two devices, each (node, device): its lowest run. `value` and `floor` in the gate's unit.
+    """One meeting of two devices, each (node, device): its worst run. `value` and `limit` in the gate's unit.
 
     Attributes:
+        beside: the figure of the same run that is shown and not judged, in the gate's unit; None where the gate has none.
         rule, reason, problem: what is wrong where it is BROKEN: the rule that it breaks, as a code, and for people.
         runs: how many runs it stands for, one for each direction.
         low_clients: the clients of its runs that were low, where all were measured.
@@ -41,7 +45,7 @@ class Link:
     other: End
     state: LinkState
     value: float = 0.0
-    floor: float = 0.0
+    limit: float = 0.0
     source: str = ""
     rule: str = ""
     reason: GateReason | None = None
@@ -50,6 +54,7 @@ class Link:
     low_clients: tuple[End, ...] = ()
     unpinned: tuple[tuple[End, str], ...] = ()
     suspect: End | None = None
+    beside: float | None = None
 
     def far(self, end: End) -> End:
         """The device at the other side of `end`."""
@@ -57,11 +62,16 @@ class Link:
 
 
 class Graph:
-    """The links of a gate, by device."""
+    """The links of a gate, by device.
 
-    def __init__(self, links: Sequence[Link], trusted: Collection[str] = ()) -> None:
+    `two_of_three`: a device that is measured again is at fault where two of three say so: the first stage, and each of its two partners in the second.
+    Otherwise both partners of the second stage must.
+    """
+
+    def __init__(self, links: Sequence[Link], trusted: Collection[str] = (), *, two_of_three: bool = False) -> None:
         self._links: dict[End, list[Link]] = {}
         self._trusted = frozenset(trusted)
+        self.two_of_three = two_of_three
         for link in links:
             self._links.setdefault(link.one, []).append(link)
             self._links.setdefault(link.other, []).append(link)
@@ -115,8 +125,23 @@ class Graph:
         for link in (link for links in self._links.values() for link in links if link.suspect and link.state is not LinkState.BROKEN):
             again.setdefault(link.suspect or link.one, []).append(link)
         cleared = {end for end, links in again.items() if any(link.state is LinkState.OK for link in links)}
-        low = {end for end, links in again.items() if len({link.far(end) for link in links}) >= _ENOUGH}
-        return frozenset(low - cleared), frozenset(cleared)
+        low = {end for end, links in again.items() if len({link.far(end) for link in links}) >= _ENOUGH} - cleared
+        return self._by_votes(again, low) if self.two_of_three else (frozenset(low), frozenset(cleared))
+
+    def _by_votes(self, again: Mapping[End, Sequence[Link]], twice: Collection[End]) -> tuple[frozenset[End], frozenset[End]]:
+        """Two votes of three decide; the first stage has one, which what was low with both its partners of the second stage takes from nobody else."""
+        confirmed: set[End] = set(twice)
+        cleared: set[End] = set()
+        for end, links in again.items():
+            first = [link for link in self.of(end, LinkState.OK, LinkState.LOW) if link.suspect != end and link.far(end) not in twice]
+            was_low = sum(link.state is LinkState.LOW for link in first) > len(first) / 2
+            fine = {link.far(end) for link in links if link.state is LinkState.OK}
+            low = {link.far(end) for link in links if link.state is LinkState.LOW} - fine
+            if len(low) + was_low >= _ENOUGH:
+                confirmed.add(end)
+            elif len(fine) + (bool(first) and not was_low) >= _ENOUGH:
+                cleared.add(end)
+        return frozenset(confirmed), frozenset(cleared)
 
     def _faulty(self, bad: LinkState, good: set[LinkState], known: frozenset[End]) -> frozenset[End]:
         faulty: set[End] = set(known)
@@ -135,13 +160,13 @@ class Graph:
     def _is_faulty(self, end: End, bad: LinkState, good: set[LinkState], faulty: set[End], share: dict[End, float]) -> bool:
         """A device is at fault where it is bad with all its partners, or with four at least, which are most of them, and worse off than each of those.
 
-        Either takes a partner that is known to be good: one that was fine with somebody else, or a trusted node. One that was low with both partners of
-        the second stage is at fault before that.
+        Either takes a partner that is known to be good: one that was fine with somebody else, or a trusted node, with which one meeting is enough unless two
+        of three decide. What the second stage confirmed is at fault before that.
         """
         if end[0] in self._trusted:
             return False
         partners = [link.far(end) for link in self.of(end, bad) if link.far(end) not in faulty]
-        if any(p[0] in self._trusted for p in partners) and share[end] == 1:
+        if any(p[0] in self._trusted for p in partners) and share[end] == 1 and not self.two_of_three:
             return True
         if not any(self._good_with_another(p, end, good) for p in partners):
             return False

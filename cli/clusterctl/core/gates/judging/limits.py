@@ -6,18 +6,20 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.gates.judging.direction import HIGHER_IS_BETTER, LOWER_IS_BETTER
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Baseline, BaselineKind, GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterctl.core.gates.judging.direction import Direction
     from clusterctl.model.gate_result import Sample
 
 
-def limit_text(value: float) -> str:
-    """A number for people: one decimal at most."""
-    return f"{value:.1f}".removesuffix(".0")
+def limit_text(value: float, decimals: int = 1) -> str:
+    """A number for people: so many decimals at most."""
+    return f"{value:.{decimals}f}".removesuffix(f".{'0' * decimals}")
 
 
 def applicable(baselines: Sequence[Baseline], nodes: int) -> tuple[Baseline, ...]:
@@ -35,6 +37,16 @@ def floors(baselines: Sequence[Baseline]) -> tuple[Baseline, ...]:
     return tuple(b for b in baselines if b.kind is BaselineKind.FLOOR or (b.kind is BaselineKind.EXPECTED and b.tolerance_percent))
 
 
+def upper_limits(baselines: Sequence[Baseline]) -> tuple[Baseline, ...]:
+    """Those that a measurement must not exceed, because it is better the lower it is."""
+    return tuple(b for b in baselines if b.kind is BaselineKind.UPPER_LIMIT)
+
+
+def deciding(baselines: Sequence[Baseline], direction: Direction) -> tuple[Baseline, ...]:
+    """Those that decide about figures of a direction."""
+    return floors(baselines) if direction.higher_is_better else upper_limits(baselines)
+
+
 def compare_with_limits(
     gate: str, node: str, samples: Sequence[Sample], baselines: Sequence[Baseline], *, nodes: int
 ) -> tuple[GateResult, ...]:
@@ -44,12 +56,12 @@ def compare_with_limits(
     """
     chosen = applicable(baselines, nodes)
     errors = [r for b in chosen if b.kind is BaselineKind.CEILING for r in _above(node, b, _of(samples, b))]
-    lower = floors(chosen)
-    if not lower:
+    limits = (*floors(chosen), *upper_limits(chosen))
+    if not limits:
         detail = f"the profile has no floor that holds for {nodes} node{'s' if nodes != 1 else ''}"
         return (GateResult(gate, node, Outcome.COULD_NOT_RUN, "baseline", detail=detail, reason=GateReason.NO_BASELINE), *errors)
     broken = {r.metric for r in errors}
-    return (*errors, *(r for b in lower if b.metric not in broken for r in _against_floor(node, b, _of(samples, b))))
+    return (*errors, *(r for b in limits if b.metric not in broken for r in _against_limit(node, b, _of(samples, b))))
 
 
 def _of(samples: Sequence[Sample], baseline: Baseline) -> tuple[Sample, ...]:
@@ -91,14 +103,15 @@ def _above(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[Ga
     )
 
 
-def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[GateResult, ...]:
+def _against_limit(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[GateResult, ...]:
+    direction = LOWER_IS_BETTER if baseline.kind is BaselineKind.UPPER_LIMIT else HIGHER_IS_BETTER
     result = GateResult(
         gate=baseline.gate,
         node=node,
         outcome=Outcome.COULD_NOT_RUN,
-        rule="floor",
+        rule=direction.rule,
         metric=baseline.metric,
-        expected=f">= {limit_text(baseline.limit)} {baseline.unit}",
+        expected=f"{direction.sign} {limit_text(baseline.limit)} {baseline.unit}",
         source=baseline.source,
         limit=baseline.limit,
         unit=baseline.unit,
@@ -109,29 +122,29 @@ def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
         at = f" at {baseline.size_bytes} bytes" if baseline.size_bytes else ""
         of = f" of {baseline.op}" if baseline.op else ""
         return (replace(result, detail=f"the output has no {baseline.metric}{of}{at}", reason=GateReason.INCOMPLETE),)
-    lowest: dict[str, float] = {}
+    worst: dict[str, float] = {}
     for sample in samples:
-        lowest[sample.device] = min(sample.value, lowest.get(sample.device, sample.value))
-    low = _low_devices([s for s in samples if s.value < baseline.limit])
+        worst[sample.device] = min(sample.value, worst.get(sample.device, sample.value), key=direction.rank)
+    bad = _bad_devices([s for s in samples if not direction.reaches(s.value, baseline.limit)], direction)
 
     def measured(value: float, outcome: Outcome, **more: Any) -> GateResult:
         return replace(result, outcome=outcome, found=f"{limit_text(value)} {baseline.unit}", value=value, **more)
 
-    if not low:
-        device = min(lowest, key=lambda name: (lowest[name], name))
+    if not bad:
+        device = min(worst, key=lambda name: (direction.rank(worst[name]), name))
         of_two = any(s.peer_device for s in samples)  # which of both is slow, one number cannot tell
-        return (measured(lowest[device], Outcome.PASS, device="" if of_two else device),)
-    return tuple(measured(value, Outcome.FAIL, device=device, reason=GateReason.BELOW_FLOOR) for device, value in sorted(low.items()))
+        return (measured(worst[device], Outcome.PASS, device="" if of_two else device),)
+    return tuple(measured(value, Outcome.FAIL, device=device, reason=direction.reason) for device, value in sorted(bad.items()))
 
 
-def _low_devices(low: Sequence[Sample]) -> dict[str, float]:
-    """Device -> its lowest number. Of a number between two, the one that is in most of the low ones is named, and not those that it is low with; one pair alone names its first."""
+def _bad_devices(bad: Sequence[Sample], direction: Direction) -> dict[str, float]:
+    """Device -> its worst number. Of a number between two, the one that is in most of the bad ones is named, and not those that it is bad with; one pair alone names its first."""
     found: dict[str, float] = {}
-    left = list(low)
+    left = list(bad)
     while left:
         counts = Counter(end for s in left for end in {s.device, s.peer_device or s.device})
         most = max(counts.values())
         device = next(end for s in left for end in (s.device, s.peer_device) if counts[end] == most)
-        found[device] = min(s.value for s in left if device in (s.device, s.peer_device))
+        found[device] = min((s.value for s in left if device in (s.device, s.peer_device)), key=direction.rank)
         left = [s for s in left if device not in (s.device, s.peer_device)]
     return found

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.attribution import End, Link, LinkState
-from clusterctl.core.gates.judging.limits import applicable, floors, limit_text
+from clusterctl.core.gates.judging.limits import applicable, deciding, limit_text
 from clusterctl.core.gates.judging.reading import read_record
 from clusterctl.core.gates.planning.pair_steps import TURNS
 from clusterctl.core.gates.planning.schedule import everybody_meets
@@ -53,26 +53,26 @@ def links_of(gate: PairGate[Any], evidence: Evidence) -> tuple[Link, ...]:
         elif other is None:
             ends = ((record.peer, record.peer_device), (record.node, record.device))
             turns[turn] = _broken(ends, "complete", GateReason.NO_EVIDENCE, f"{record.peer} has no record of its side")
-    return tuple(_of_stage(place, turns) for (place, _), turns in meetings.items())
+    return tuple(_of_stage(gate, place, turns) for (place, _), turns in meetings.items())
 
 
-def _of_stage(place: str, turns: Mapping[str, Link]) -> Link:
+def _of_stage(gate: PairGate[Any], place: str, turns: Mapping[str, Link]) -> Link:
     """A link of its stage: the server of the first turn of the second stage is the suspect."""
-    link = _meeting(turns)
+    link = _meeting(gate, turns)
     if not place.startswith(AGAIN):
         return link
     first = turns.get(TURNS[0].removeprefix("turn"))
     return replace(link, suspect=first.other if first else next(iter(turns.values())).one)
 
 
-def _meeting(turns: Mapping[str, Link]) -> Link:
+def _meeting(gate: PairGate[Any], turns: Mapping[str, Link]) -> Link:
     """Both directions as one link. Records that name no turn are of a plan that had one direction."""
     runs = list(turns.values())
     if "" not in turns and len(turns) < len(TURNS):
         client, server = runs[0].other, runs[0].one
         problem = f"no record of the other direction, with {client[0]} as client"
         runs.append(_broken((client, server), "complete", GateReason.NO_EVIDENCE, problem))
-    worst = min(runs, key=lambda run: (_WORST_FIRST.index(run.state), run.value))
+    worst = min(runs, key=lambda run: (_WORST_FIRST.index(run.state), gate.direction.rank(run.value)))
     low = tuple(run.one for run in runs if run.state is LinkState.LOW) if all(run.state is not LinkState.BROKEN for run in runs) else ()
     unpinned = tuple(dict.fromkeys(end for run in runs for end in run.unpinned))
     return replace(worst, runs=len(runs), low_clients=low, unpinned=unpinned)
@@ -96,10 +96,10 @@ def lost_links(gate: PairGate[Any], evidence: Evidence, links: Sequence[Link]) -
 def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: RawRecord | None) -> Link:
     pair = ((client.node, client.device), (client.peer, client.peer_device))
     ends = [_expectation(gate, evidence.subjects[node], device) for node, device in pair]
-    floor = min((b for b, _ in ends if b is not None), key=lambda b: b.limit, default=None)
+    limit = min((b for b, _ in ends if b is not None), key=lambda b: gate.direction.rank(b.limit), default=None)
     rate = min((h.rate_gbps for _, h in ends if h is not None), default=0.0)
-    if floor is None:
-        return _broken(pair, "baseline", GateReason.NO_BASELINE, "the profile has no floor for it")
+    if limit is None:
+        return _broken(pair, "baseline", GateReason.NO_BASELINE, f"the profile has no {gate.direction.limit} for it")
     readings = [(r.node, read_record(gate, r)) for r in (client, server) if r is not None]
     wrong = [(node, reading) for node, reading in readings if reading.rule]
     if wrong:
@@ -107,31 +107,33 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
         return _broken(pair, wrong[0][1].rule, reading.reason, f"{node}: {reading.detail}")
     if server is None:
         return _broken(pair, "complete", GateReason.NO_EVIDENCE, f"{client.peer} has no record of its side")
-    value = _value(gate, evidence, client, readings[0][1])
+    value = _figure(gate, evidence, client, readings[0][1])
     if isinstance(value, _Unusable):
         return _broken(pair, "complete", value.reason, value.problem)
-    ceiling = _ceiling(gate, evidence.subjects[client.node], rate)
+    ceiling = _ceiling(gate, evidence.subjects[client.node], rate) if gate.direction.higher_is_better else 0.0
     if ceiling and value > ceiling:
         problem = f"{limit_text(value)} {gate.unit} is above what the link can carry, {limit_text(ceiling)} {gate.unit}: a measuring error"
         return _broken(pair, "ceiling", GateReason.ABOVE_CEILING, problem)
-    state = LinkState.OK if value >= floor.limit else LinkState.LOW
+    state = LinkState.OK if gate.direction.reaches(value, limit.limit) else LinkState.LOW
     unpinned = tuple(((r.node, r.device), r.placement) for r in (client, server) if r.unpinned)
-    return Link(*pair, state, value, floor.limit, floor.source, unpinned=unpinned)
+    beside = _figure(gate, evidence, client, readings[0][1], gate.shown_beside) if gate.shown_beside else None
+    shown = beside if isinstance(beside, float) else None
+    return Link(*pair, state, value, limit.limit, limit.source, unpinned=unpinned, beside=shown)
 
 
 def _broken(pair: tuple[End, End], rule: str, reason: GateReason | None, problem: str) -> Link:
     return Link(*pair, LinkState.BROKEN, rule=rule, reason=reason, problem=problem)
 
 
-def _value(gate: PairGate[Any], evidence: Evidence, client: RawRecord, reading: Reading) -> float | _Unusable:
-    """The last figure of the planned run; a tool prints what it ran, which need not be what was asked for."""
+def _figure(gate: PairGate[Any], evidence: Evidence, client: RawRecord, reading: Reading, metric: str = "") -> float | _Unusable:
+    """The last figure of the planned run, by default the judged one; a tool prints what it ran, which need not be what was asked for."""
     settings = evidence.subjects[client.node].profile.settings_of(gate)
-    measured = [s for s in reading.samples if s.metric == gate.metric]
+    measured = [s for s in reading.samples if s.metric == (metric or gate.metric)]
     planned = [s.value for s in measured if gate.is_planned(settings, client.device, s)]
     if planned:
         return planned[-1]
     if not measured:
-        return _Unusable(GateReason.INCOMPLETE, f"no {gate.metric} in the output")
+        return _Unusable(GateReason.INCOMPLETE, f"no {metric or gate.metric} in the output")
     return _Unusable(GateReason.WRONG_RUN, f"{client.node}: {_what(measured[-1])} was measured, which is not what is planned")
 
 
@@ -142,10 +144,11 @@ def _what(sample: Sample) -> str:
 
 
 def _expectation(gate: PairGate[Any], subject: Subject, device: str) -> tuple[Baseline | None, Hca | None]:
-    chosen = [b for b in floors(applicable(subject.profile.for_gate(gate.name), _PAIR)) if b.metric == gate.metric]
+    declared = deciding(applicable(subject.profile.for_gate(gate.name), _PAIR), gate.direction)
     operation = gate.operation(subject.profile.settings_of(gate))
-    highest = max((b for b in chosen if b.op in ("", operation)), key=lambda b: b.limit, default=None)
-    return highest, next((h for h in subject.hcas if h.name == device), None)
+    chosen = [b for b in declared if b.metric == gate.metric and b.op in ("", operation)]
+    strictest = max(chosen, key=lambda b: gate.direction.rank(b.limit), default=None)
+    return strictest, next((h for h in subject.hcas if h.name == device), None)
 
 
 def _ceiling(gate: PairGate[Any], subject: Subject, rate: float) -> float:

@@ -12,6 +12,7 @@ from clusterctl.core.gates.judging.shared_faults import DevicePlaces, SharedFaul
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
+    from clusterctl.core.gates.judging.direction import Direction
     from clusterctl.core.gates.judging.peers import Standing
 
 # Parts that are no device: what is behind them is neither proven nor at fault.
@@ -49,9 +50,12 @@ class PairFindings:
         return tuple(end for end in self.graph.suspects() if end not in self.behind)
 
     def good_partners(self) -> tuple[End, ...]:
-        """Devices that a measurement proved and that are no suspects."""
+        """Devices that a measurement proved and that are no suspects; where two of three decide, those of trusted nodes, too: one meeting with one is no verdict."""
         bad = {*self.graph.suspects(), *self.behind}
-        return tuple(end for end in self.graph.ends if end not in bad and self.graph.of(end, LinkState.OK))
+        counts = self.graph.two_of_three
+        return tuple(
+            end for end in self.graph.ends if end not in bad and (self.graph.of(end, LinkState.OK) or (counts and self.graph.proven(end)))
+        )
 
     def unexplained_low(self, end: End) -> tuple[Link, ...]:
         """Low links of a device whose other end is neither at fault nor behind a shared part that is."""
@@ -66,13 +70,21 @@ class PairFindings:
         return self.graph.proven(end) and (end in self.graph.cleared or not self.graph.low_with_most(end))
 
 
-def findings_of(graph: Graph, topology: DevicePlaces, classes: Mapping[End, Hashable], versions: Mapping[End, str]) -> PairFindings:
-    """The findings of some links; `classes`: device -> what makes it comparable with others; `versions`: of its tool."""
+def findings_of(
+    graph: Graph, topology: DevicePlaces, classes: Mapping[End, Hashable], versions: Mapping[End, str], direction: Direction
+) -> PairFindings:
+    """The findings of some links; `classes`: device -> what makes it comparable with others; `versions`: of its tool.
+
+    A bandwidth is the same over any number of switches, a latency is not: only devices whose best meetings reach equally far are compared.
+    """
     measured = {end: graph.of(end, LinkState.OK, LinkState.LOW) for end in graph.ends}
-    best = {end: max(link.value for link in links) for end, links in measured.items() if links}
+    best = {end: max(links, key=lambda link: direction.rank(link.value)) for end, links in measured.items() if links}
+    kinds = {end: (classes[end], direction.higher_is_better or topology.reach(link)) for end, link in best.items()}
+    values = {end: link.value for end, link in best.items()}
+    standing = standings(values, kinds, direction=direction)
     shared = shared_faults(graph, topology)
 
     def of(*parts: SharedPart) -> dict[End, SharedFault]:
         return {end: fault for fault in shared if fault.part in parts for end in fault.ends}
 
-    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH), standings(best, classes), versions)
+    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH), standing, versions)

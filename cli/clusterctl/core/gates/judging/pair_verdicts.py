@@ -34,14 +34,14 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
         gate=gate.name,
         node=subject.name,
         outcome=Outcome.COULD_NOT_RUN,
-        rule="floor",
+        rule=gate.direction.rule,
         metric=gate.metric,
-        expected=f">= {limit_text(measured.floor)} {gate.unit}" if measured else "",
+        expected=f"{gate.direction.sign} {gate.text(measured.limit)}" if measured else "",
         device=hca.name,
         peers=tuple(sorted({link.far(end)[0] for link in links})),
         source=measured.source if measured else "",
         simulated=simulated,
-        limit=measured.floor if measured else None,
+        limit=measured.limit if measured else None,
         unit=gate.unit,
         op=gate.operation(subject.profile.settings_of(gate)),
         tool_version=findings.versions.get(end, ""),
@@ -52,16 +52,14 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
         return _slow(gate, graph, blank, hca, findings.nodes.get(end))
     low = findings.unexplained_low(end)
     if low and not findings.is_collision(end):
-        return _unclear(gate, blank, hca, low, nodes)
+        return _unclear(gate, graph, blank, hca, low, nodes=nodes)
     broken = findings.unexplained_broken(end)
     good = graph.of(end, LinkState.OK)
     if good and not broken and end not in graph.dead:
-        lowest = min(link.value for link in good)
-        found = f"{limit_text(lowest)} {gate.unit}"
-        best = max(link.value for link in good)
-        passed = replace(blank, outcome=Outcome.PASS, found=found, value=lowest, best=best, detail=_seen(end, good, links))
+        worst, *_, best = sorted((link.value for link in (*good, *good)), key=gate.direction.rank)
+        passed = replace(blank, outcome=Outcome.PASS, found=gate.text(worst), value=worst, best=best, detail=_seen(gate, end, good, links))
         if low:
-            passed = _collision(gate, passed, hca, low, findings.paths.get(end))
+            passed = _collision(gate, findings, passed, hca, low)
         return _among_peers(gate, findings, passed, hca)
     if broken or graph.of(end, LinkState.BROKEN):
         return _not_measured(gate, graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
@@ -74,7 +72,7 @@ def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, faul
     """Low, and so are its neighbours behind the same part, which is no device of the node."""
     end = (blank.node, hca.name)
     value = median([link.value for link in graph.of(end, LinkState.LOW)])
-    found = f"{limit_text(value)} of {limit_text(hca.rate_gbps)} {gate.unit}"
+    found = _found(gate, value, hca)
     many = f"{len(fault.ends)} HCAs of rail {fault.rail}"
     unit = f" of {fault.name}" if fault.name else ""
     if fault.part is SharedPart.UPLINKS:
@@ -86,12 +84,14 @@ def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, faul
     return replace(blank, rule="shared", reason=GateReason.SHARED_FAULT, value=value, found=found, detail=detail, hint=hint)
 
 
-def _collision(gate: PairGate[Any], passed: GateResult, hca: Hca, low: Sequence[Link], path: SharedFault | None) -> GateResult:
+def _collision(gate: PairGate[Any], findings: PairFindings, passed: GateResult, hca: Hca, low: Sequence[Link]) -> GateResult:
     """Proven, and low all the same with somebody who is proven, too: what is between them, for as long as it lasted."""
-    partners = sorted({link.far((passed.node, hca.name))[0] for link in low})
-    lowest = min(link.value for link in low)
+    end = (passed.node, hca.name)
+    path = findings.paths.get(end)
+    partners = sorted({link.far(end)[0] for link in low})
+    worst = min(low, key=lambda link: gate.direction.rank(link.value))
     why = (
-        f"the path between {path.name}: more than half of the pairs that used it were low"
+        f"the path between {path.name}: more than half of the pairs that used it were {gate.direction.bad}"
         if path
         else "a collision on the path between them"
     )
@@ -99,27 +99,31 @@ def _collision(gate: PairGate[Any], passed: GateResult, hca: Hca, low: Sequence[
         passed,
         outcome=Outcome.WARN,
         reason=GateReason.COLLISION,
-        detail=f"read {limit_text(lowest)} {gate.unit} with {_some(partners)} (floor {limit_text(low[0].floor)}), and both ends are proven: {why}; {passed.detail}",
+        detail=f"read {gate.text(worst.value)} with {_some(partners)} ({_limit(gate, worst.limit)}), and both ends are proven: {why}"
+        f"{_figures(gate, findings.graph, end)}; {passed.detail}",
         hint=f"nothing on {passed.node}, unless it repeats: see `clusterctl history {passed.node}`",
     )
 
 
 def _among_peers(gate: PairGate[Any], findings: PairFindings, passed: GateResult, hca: Hca) -> GateResult:
-    """At its floor with everybody, and in its best meeting still far below devices of its class."""
+    """Within its limit with everybody, and in its best meeting still far worse than devices of its class."""
     end = (passed.node, hca.name)
     standing = findings.standings[end]
-    text = standing.text(gate.unit)
-    if standing.outcome is Outcome.PASS:
+    text = standing.text(gate.unit, gate.decimals)
+    outcome = standing.outcome_at(gate.peers_fail, gate.peers_warn)
+    if outcome is Outcome.FAIL and gate.two_of_three and len(findings.graph.of(end, LinkState.OK, LinkState.LOW)) < _PAIR:
+        outcome, text = Outcome.WARN, f"{text}; one measurement of three fails nobody"
+    if outcome is Outcome.PASS:
         return replace(passed, detail=f"{passed.detail}; {text}") if standing.peers < LEAST_PEERS else passed
     best = standing.median * (1 - standing.below)
     again = _again(gate, findings.graph, end)
     return replace(
         passed,
-        outcome=standing.outcome,
-        rule="peers",
-        reason=GateReason.BELOW_PEERS,
+        outcome=outcome,
+        rule=gate.direction.peers_rule,
+        reason=gate.direction.peers_reason,
         value=best,
-        found=f"{limit_text(best)} {gate.unit}",
+        found=gate.text(best),
         detail=f"its best meeting is {text}; {passed.detail}",
         hint=gate.slow_hint(hca, [best], again),
     )
@@ -129,41 +133,42 @@ def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, node: 
     end = (blank.node, hca.name)
     values = [link.value for link in graph.of(end, LinkState.LOW)]
     again = _again(gate, graph, end)
-    together = f"all {len(node.ends)} rails of {node.name} are low, which no cable explains: " if node else ""
+    together = f"all {len(node.ends)} rails of {node.name} are {gate.direction.bad}, which no cable explains: " if node else ""
     return replace(
         blank,
         outcome=Outcome.FAIL,
-        reason=GateReason.BELOW_FLOOR,
+        reason=gate.direction.reason,
         value=median(values),
-        found=f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} {gate.unit}",
+        found=_found(gate, median(values), hca),
         detail=together
         + _partners_fine(graph, end)
-        + _confirmed(graph, end)
-        + _direction(end, graph.of(end, LinkState.LOW))
+        + _confirmed(gate, graph, end)
+        + _figures(gate, graph, end)
+        + _one_way(gate, end, graph.of(end, LinkState.LOW))
         + _unpinned(graph.of(end)),
-        hint=f"check root complex, BIOS and ACS of {blank.node} (`lspci -vvv`), then `{again}`"
-        if node
-        else gate.slow_hint(hca, values, again),
+        hint=f"{gate.node_hint(blank.node)}, then `{again}`" if node else gate.slow_hint(hca, values, again),
     )
 
 
-def _unclear(gate: PairGate[Any], blank: GateResult, hca: Hca, links: Sequence[Link], nodes: int) -> GateResult:
+def _unclear(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, links: Sequence[Link], *, nodes: int) -> GateResult:
     end = (blank.node, hca.name)
     value = median([link.value for link in links])
-    found = f"{limit_text(value)} of {limit_text(hca.rate_gbps)} {gate.unit}"
+    found = _found(gate, value, hca)
     partners = sorted({link.far(end)[0] for link in links})
     again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} --gates {gate.name}"
-    if nodes == _PAIR:
+    if gate.two_of_three and any(graph.fine_elsewhere(link.far(end), end) for link in links):
+        unknown = "one measurement of three fails nobody"
+        hint = f"measure it again: `{again}`"
+    elif nodes == _PAIR:
         unknown = "with two nodes it cannot be determined which end is bad"
         hint = f"add a known-good third: `{again} --partners NODE`"
     else:
         unknown = "it cannot be determined which end, or what between them, is bad"
         hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"
-    floor = limit_text(blank.limit or 0.0)
-    detail = (
-        f"reads {found} with {_some(partners)} (floor {floor}){_direction(end, links)}; {unknown}{_unpinned(links)}; source {blank.source}"
-    )
-    return replace(blank, reason=GateReason.BELOW_FLOOR, value=value, found=found, detail=detail, hint=hint)
+    limit = _limit(gate, blank.limit or 0.0)
+    one_way = _one_way(gate, end, links)
+    detail = f"reads {found} with {_some(partners)} ({limit}){one_way}; {unknown}{_unpinned(links)}; source {blank.source}"
+    return replace(blank, reason=gate.direction.reason, value=value, found=found, detail=detail, hint=hint)
 
 
 def _not_measured(gate: PairGate[Any], graph: Graph, blank: GateResult, broken: Sequence[Link], missed: Sequence[Link]) -> GateResult:
@@ -190,17 +195,37 @@ def _partners_fine(graph: Graph, end: End) -> str:
     return "both partners were fine with others" if len(partners) == _PAIR else f"all {len(partners)} partners were fine with others"
 
 
-def _confirmed(graph: Graph, end: End) -> str:
+def _confirmed(gate: PairGate[Any], graph: Graph, end: End) -> str:
     again = {link.far(end)[0] for link in graph.of(end, LinkState.LOW) if link.suspect == end}
-    return f"; again low with {_some(sorted(again))}, alone with each" if again else ""
+    return f"; again {gate.direction.bad} with {_some(sorted(again))}, alone with each" if again else ""
 
 
-def _direction(end: End, low: Sequence[Link]) -> str:
-    """Where only one direction is low: a fault of what sends, or of what receives."""
+def _figures(gate: PairGate[Any], graph: Graph, end: End) -> str:
+    """All of them, where two of three decide."""
+    links = graph.of(end, LinkState.OK, LinkState.LOW) if gate.two_of_three else ()
+    figures = (f"{_figure(gate, link)} with {link.far(end)[0]}{' (again)' if link.suspect == end else ''}" for link in links)
+    return f"; measured {len(links)} times: {', '.join(figures)}" if links else ""
+
+
+def _figure(gate: PairGate[Any], link: Link) -> str:
+    return gate.text(link.value) + (f" ({gate.beside_label} {gate.text(link.beside)})" if link.beside is not None else "")
+
+
+def _limit(gate: PairGate[Any], limit: float) -> str:
+    return f"{gate.direction.limit} {limit_text(limit, gate.decimals)}"
+
+
+def _found(gate: PairGate[Any], value: float, hca: Hca) -> str:
+    """A bad figure, a bandwidth with what the link could carry."""
+    return f"{limit_text(value)} of {limit_text(hca.rate_gbps)} {gate.unit}" if gate.direction.higher_is_better else gate.text(value)
+
+
+def _one_way(gate: PairGate[Any], end: End, low: Sequence[Link]) -> str:
+    """Where only one direction is bad: a fault of what sends, or of what receives."""
     roles = {client == end for link in low for client in link.low_clients}
     if len(roles) != 1 or any(link.runs < _PAIR or not link.low_clients for link in low):
         return ""
-    return f"; low only as {'client' if roles == {True} else 'server'}, the other direction is fine"
+    return f"; {gate.direction.bad} only as {'client' if roles == {True} else 'server'}, the other direction is fine"
 
 
 def _again(gate: PairGate[Any], graph: Graph, end: End) -> str:
@@ -208,11 +233,14 @@ def _again(gate: PairGate[Any], graph: Graph, end: End) -> str:
     return f"clusterctl burnin {end[0]} --gates {gate.name}" + (f" --partners {min(fine)}" if fine else "")
 
 
-def _seen(end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
+def _seen(gate: PairGate[Any], end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
     partners = sorted({link.far(end)[0] for link in good})
     others = sorted({link.far(end)[0] for link in links if link.state is not LinkState.OK} - set(partners))
     rest = f"; not counted: {_some(others)}, at fault there" if others else ""
-    return f"lowest of {sum(link.runs for link in good)} runs with {_some(partners)}{rest}{_unpinned([link for link in good if end in dict(link.unpinned)])}"
+    worst = min(good, key=lambda link: gate.direction.rank(link.value))
+    beside = f"; {gate.beside_label} {gate.text(worst.beside)}" if worst.beside is not None else ""
+    unpinned = _unpinned([link for link in good if end in dict(link.unpinned)])
+    return f"{gate.direction.worst} of {sum(link.runs for link in good)} runs with {_some(partners)}{beside}{rest}{unpinned}"
 
 
 def _unpinned(links: Sequence[Link]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
+from clusterctl.core.gates.judging.direction import HIGHER_IS_BETTER
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.model.gate_reason import GateReason
@@ -14,6 +15,7 @@ from clusterctl.model.gate_result import GateResult, Outcome
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from clusterctl.core.gates.judging.direction import Direction
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.model.gate_result import Figure
 
@@ -36,6 +38,7 @@ class Standing:
     Attributes:
         peers: how many there are, itself included; z: the modified z-score, 0 below `least` of them.
         below: share of the median by which it is lower; negative above it.
+        direction: on which side of the median it is worse.
     """
 
     peers: int
@@ -43,24 +46,26 @@ class Standing:
     z: float = 0.0
     below: float = 0.0
     least: int = LEAST_PEERS
+    direction: Direction = HIGHER_IS_BETTER
 
     @property
     def outcome(self) -> Outcome:
-        """Fail or warn where it is too low for its class, else pass."""
+        """Fail or warn where it is too bad for its class, else pass."""
         return self.outcome_at(FAIL, WARN)
 
     def outcome_at(self, fail: tuple[float, float], warn: tuple[float, float]) -> Outcome:
         """The same with other limits: z and the share of the median."""
         for outcome, (z, below) in ((Outcome.FAIL, fail), (Outcome.WARN, warn)):
-            if self.peers >= self.least and self.z < z and self.below > below:
+            if self.peers >= self.least and self.direction.rank(self.z) < z and self.direction.rank(self.below) > below:
                 return outcome
         return Outcome.PASS
 
-    def text(self, unit: str) -> str:
+    def text(self, unit: str, decimals: int = 1) -> str:
         """For people."""
         if self.peers < self.least:
-            return f"judged by its floor only: {self.peers} of its class were measured, a comparison takes {self.least}"
-        return f"{100 * self.below:.1f} % below the median of its {self.peers} peers, {limit_text(self.median)} {unit} (z {self.z:.1f})"
+            return f"judged by its {self.direction.limit} only: {self.peers} of its class were measured, a comparison takes {self.least}"
+        share, middle = 100 * self.direction.rank(self.below), limit_text(self.median, decimals)
+        return f"{share:.1f} % {self.direction.beside} the median of its {self.peers} peers, {middle} {unit} (z {self.z:.1f})"
 
 
 def spread_of(values: Sequence[float], middle: float) -> float:
@@ -68,7 +73,9 @@ def spread_of(values: Sequence[float], middle: float) -> float:
     return max(median(abs(v - middle) for v in values), LEAST_SPREAD * middle)
 
 
-def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: int = LEAST_PEERS) -> dict[K, Standing]:
+def standings(
+    values: Mapping[K, float], classes: Mapping[K, Hashable], least: int = LEAST_PEERS, direction: Direction = HIGHER_IS_BETTER
+) -> dict[K, Standing]:
     """Each measurement among those of equal class; `least` of them are a comparison."""
     members: dict[Hashable, list[float]] = {}
     for key, value in values.items():
@@ -80,9 +87,10 @@ def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: i
         name = classes[key]
         middle, own = known[name]
         if len(own) < least or middle <= 0:
-            found[key] = Standing(len(own), least=least)
+            found[key] = Standing(len(own), least=least, direction=direction)
         else:
-            found[key] = Standing(len(own), middle, TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle, least)
+            z, below = TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle
+            found[key] = Standing(len(own), middle, z, below, least, direction)
     return found
 
 

@@ -60,6 +60,10 @@ class DevicePlaces:
         """The leaf of a device; empty where none is declared."""
         return self.places[end[0]].switch
 
+    def reach(self, link: Link) -> tuple[bool, bool]:
+        """Whether a link leaves its leaf, and its scalable unit: each adds switches to the path."""
+        return self.crosses(link), self.places[link.one[0]].su != self.places[link.other[0]].su
+
     def crosses(self, link: Link) -> bool:
         """Whether a link uses the uplinks of its leaves."""
         return self.leaf(link.one) != self.leaf(link.other)
