@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from clusterctl_lab.simulator import machine, nccl_debug_log, nccl_tests
 from clusterctl_lab.simulator.peers import Peer
 from faults.gpu_outputs import DRIVER, views
+from faults.latency_outputs import small_messages
 from faults.world import leaf_of
 from support.gates import IN_GPU_MEMORY, perftest
 
@@ -31,6 +32,8 @@ _WRONG = re.compile(r"^(\s*\d{6,}\s.*\s)0$", re.MULTILINE)
 
 def pair(rack: Rack, node: str, step: GateStep) -> str:
     """The output of one side of one direction between two adapters."""
+    if step.gate == "rdma_latency":
+        return small_messages(rack, node, step)
     gbps = _gbps(rack, node, step)
     text = perftest(gbps, device=step.device)
     return IN_GPU_MEMORY + text if step.gate == "rdma_pair_gpu" else text

@@ -11,13 +11,13 @@ from support.roles import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "faults"
 _VOCABULARY = "vocabulary.yml"
-# No profile has them: they need PyTorch, fio or stressapptest, which a site installs.
-ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory")
+# No profile has them: they need PyTorch, fio or stressapptest, which a site installs, or a limit that fits its network.
+ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory", "rdma_latency")
 
 Kind = Literal[
     "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "products", "query", "dcgm",
     "copy", "pcie_hop", "nccl", "nccl_output", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
-    "torch_products", "disk_read", "host_memory",
+    "torch_products", "disk_read", "host_memory", "latency",
 ]  # fmt: skip
 When = Literal["always", "load", "before_load"]
 

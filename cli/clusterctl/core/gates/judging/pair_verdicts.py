@@ -115,7 +115,7 @@ def _among_peers(gate: PairGate[Any], findings: PairFindings, passed: GateResult
         outcome, text = Outcome.WARN, f"{text}; one measurement of three fails nobody"
     if outcome is Outcome.PASS:
         return replace(passed, detail=f"{passed.detail}; {text}") if standing.peers < LEAST_PEERS else passed
-    best = standing.median * (1 - standing.below)
+    best = passed.own_value or 0.0
     again = _again(gate, findings.graph, end)
     return replace(
         passed,
@@ -158,7 +158,7 @@ def _unclear(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, lin
     again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} --gates {gate.name}"
     if gate.two_of_three and any(graph.fine_elsewhere(link.far(end), end) for link in links):
         unknown = "one measurement of three fails nobody"
-        hint = f"measure it again: `{again}`"
+        hint = f"measure it again: `{_again(gate, graph, end)}`"
     elif nodes == _PAIR:
         unknown = "with two nodes it cannot be determined which end is bad"
         hint = f"add a known-good third: `{again} --partners NODE`"
@@ -202,7 +202,7 @@ def _confirmed(gate: PairGate[Any], graph: Graph, end: End) -> str:
 
 def _figures(gate: PairGate[Any], graph: Graph, end: End) -> str:
     """All of them, where two of three decide."""
-    links = graph.of(end, LinkState.OK, LinkState.LOW) if gate.two_of_three else ()
+    links = sorted(graph.of(end, LinkState.OK, LinkState.LOW), key=lambda link: link.suspect == end) if gate.two_of_three else ()
     figures = (f"{_figure(gate, link)} with {link.far(end)[0]}{' (again)' if link.suspect == end else ''}" for link in links)
     return f"; measured {len(links)} times: {', '.join(figures)}" if links else ""
 
