@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from clusterctl.model.gate_reason import GateReason
 
@@ -18,6 +18,7 @@ End = tuple[str, str]
 _ENOUGH = 2
 # One pair in 30 reads low without a fault of either end; four of five do so once in 250,000 (0.03^4 x 5), three of five once in 4,000.
 _MANY = 4
+_TWO_OF_THREE = 2 / 3
 
 
 class LinkState(StrEnum):
@@ -64,8 +65,8 @@ class Link:
 class Graph:
     """The links of a gate, by device.
 
-    `two_of_three`: a device that is measured again is at fault where two of three say so: the first stage, and each of its two partners in the second.
-    Otherwise both partners of the second stage must.
+    `two_of_three`: a device is at fault where at least two thirds of its measurements say so, two of three, four of five. Otherwise both partners of the
+    second stage must.
     """
 
     def __init__(self, links: Sequence[Link], trusted: Collection[str] = (), *, two_of_three: bool = False) -> None:
@@ -126,20 +127,18 @@ class Graph:
             again.setdefault(link.suspect or link.one, []).append(link)
         cleared = {end for end, links in again.items() if any(link.state is LinkState.OK for link in links)}
         low = {end for end, links in again.items() if len({link.far(end) for link in links}) >= _ENOUGH} - cleared
-        return self._by_votes(again, low) if self.two_of_three else (frozenset(low), frozenset(cleared))
+        return self._by_share(again, low) if self.two_of_three else (frozenset(low), frozenset(cleared))
 
-    def _by_votes(self, again: Mapping[End, Sequence[Link]], twice: Collection[End]) -> tuple[frozenset[End], frozenset[End]]:
-        """Two votes of three decide; the first stage has one, which what was low with both its partners of the second stage takes from nobody else."""
-        confirmed: set[End] = set(twice)
+    def _by_share(self, again: Collection[End], twice: Collection[End]) -> tuple[frozenset[End], frozenset[End]]:
+        """By all that a device was measured with, but for what is low with both its partners of the second stage and explains the meeting."""
+        confirmed: set[End] = set()
         cleared: set[End] = set()
-        for end, links in again.items():
-            first = [link for link in self.of(end, LinkState.OK, LinkState.LOW) if link.suspect != end and link.far(end) not in twice]
-            was_low = sum(link.state is LinkState.LOW for link in first) > len(first) / 2
-            fine = {link.far(end) for link in links if link.state is LinkState.OK}
-            low = {link.far(end) for link in links if link.state is LinkState.LOW} - fine
-            if len(low) + was_low >= _ENOUGH:
+        for end in again:
+            measured = [link for link in self.of(end, LinkState.OK, LinkState.LOW) if link.far(end) not in twice]
+            low = sum(link.state is LinkState.LOW for link in measured)
+            if low >= _ENOUGH and low / len(measured) >= _TWO_OF_THREE:
                 confirmed.add(end)
-            elif len(fine) + (bool(first) and not was_low) >= _ENOUGH:
+            elif len(measured) - low >= _ENOUGH:
                 cleared.add(end)
         return frozenset(confirmed), frozenset(cleared)
 
@@ -172,7 +171,8 @@ class Graph:
             return False
         if share[end] == 1:
             return len(self.of(end, bad)) >= _ENOUGH
-        return len(partners) >= _MANY and share[end] > 0.5 and all(share[end] > share[p] for p in partners)  # noqa: PLR2004 most
+        most = share[end] >= _TWO_OF_THREE if self.two_of_three else share[end] > 0.5  # noqa: PLR2004 most
+        return len(partners) >= _MANY and most and all(share[end] > share[p] for p in partners)
 
     def _good_with_another(self, end: End, but: End, good: set[LinkState]) -> bool:
         return end[0] in self._trusted or any(link.far(end) != but for link in self.of(end, *good))
