@@ -43,6 +43,7 @@ def test_a_registered_gate_comes_last_in_its_scope() -> None:
         *registry.gate_names(Scope.NODE),
         "rdma_pair",
         "rdma_pair_gpu",
+        "rdma_latency",
         "load_errors",
         "nccl_group",
         "storage_throughput",
@@ -101,7 +102,7 @@ def test_a_gate_that_parses_for_itself_needs_no_parser_of_ours() -> None:
 def test_an_unknown_gate_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown gate 'rdma_pairs'") as refused:
         registry.gate_named("rdma_pairs")
-    assert "rdma_pair_gpu, load_errors, nccl_group" in refused.value.hint
+    assert "rdma_pair_gpu, rdma_latency, load_errors, nccl_group" in refused.value.hint
 
 
 @pytest.mark.parametrize("gate", registry.all_gates(), ids=lambda g: g.name)
