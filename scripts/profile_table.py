@@ -66,7 +66,7 @@ def page() -> str:
     specs = {name: load_profile([COMMON], name, content=ROOT) for name in list_hosts([COMMON]).idle_profiles}
     parts = [HEAD, "## Machine and stack\n\n", _table("profile", _MACHINE, specs)]
     parts += ["\n## Roles\n\n", *(f"- `{name}`: {', '.join(f'`{r}`' for r in spec.roles)}\n" for name, spec in specs.items())]
-    parts += ["\n## Floors of burn-in\n\n", _floors(specs), SOURCES_HEAD, _sources()]
+    parts += ["\n## Limits of burn-in\n\n", _limits(specs), SOURCES_HEAD, _sources()]
     return "".join(parts)
 
 
@@ -86,19 +86,23 @@ def _machine(spec: NodeSpec) -> list[str]:
 _MACHINE = ("GPUs", "each with", "HCAs, Gb/s", "driver, fabric", "kernel", "NCCL")
 
 
+# Of the limits that decide; a floor is what a reader expects.
+_SIGNS = {"floor": "", "upper_limit": "at most "}
+
+
 def _table(first: str, columns: tuple[str, ...], specs: dict[str, NodeSpec]) -> str:
     rows = [[f"`{name}`", *_machine(spec)] for name, spec in specs.items()]
     lines = [[first, *columns], ["---"] * (len(columns) + 1), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _floors(specs: dict[str, NodeSpec]) -> str:
-    lines = ["| profile | gate | floor | source |\n", "|---|---|---|---|\n"]
+def _limits(specs: dict[str, NodeSpec]) -> str:
+    lines = ["| profile | gate | floor or upper limit | source |\n", "|---|---|---|---|\n"]
     for name, spec in specs.items():
         lines += [
-            f"| `{name}` | `{baseline['gate']}` {baseline['metric']}{_number_of_nodes(baseline)} | {baseline['value']:g} {baseline['unit']} | {baseline['source']} |\n"
+            f"| `{name}` | `{baseline['gate']}` {baseline['metric']}{_number_of_nodes(baseline)} | {_SIGNS[baseline['kind']]}{baseline['value']:g} {baseline['unit']} | {baseline['source']} |\n"
             for baseline in spec.gates["gates_baselines"]
-            if baseline["kind"] == "floor"
+            if baseline["kind"] in _SIGNS
         ]
     return "".join(lines)
 

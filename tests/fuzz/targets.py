@@ -42,7 +42,7 @@ from support.gates import (
     snapshot,
 )
 from support.host_memory import memory_record, node_memory_output
-from support.latency import latency_meeting, latency_output, latency_subject
+from support.latency import BAD_LATENCIES, latency_pair, latency_pair_records
 from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
 from support.shared_storage import storage_output, storage_records, storage_subject
@@ -164,7 +164,7 @@ def _judge_targets() -> list[Target]:
             [IN_GPU_MEMORY + perftest(196.0), perftest(392.0), IN_GPU_MEMORY + perftest(392.0, size=64), IN_GPU_MEMORY + perftest(_NAN)],
             _on_gpus,
         ),
-        _latency_target(),
+        _judge_target("rdma_latency", latency_pair(), BAD_LATENCIES, latency_pair_records),
         _judge_target(
             "nccl_group",
             (one, two),
@@ -347,20 +347,6 @@ def _gpu_pair() -> tuple[Subject, Subject]:
 
 def _on_gpus(text: str) -> tuple[RawRecord, ...]:
     return tuple(replace(r, gate="rdma_pair_gpu") for r in _pair(text))
-
-
-def _latency_target() -> Target:
-    """A latency above its limit, of other messages, of none, and without a median."""
-    subjects = tuple(latency_subject(name) for name in ("n1", "n2"))
-    bad = [
-        latency_output(6.1),
-        latency_output(2.8, size=64),
-        latency_output(2.8, title="Send Latency Test"),
-        latency_output(0.0),
-        latency_output(_NAN),
-        latency_output(2.8).replace("t_typical[usec]", "t_typical[nsec]"),
-    ]
-    return _judge_target("rdma_latency", subjects, bad, lambda text: latency_meeting("n1", "n2", "round0", 2.8, stdout=text))
 
 
 def _ring(text: str) -> tuple[RawRecord, ...]:

@@ -56,3 +56,24 @@ def latency_subject(name: str, *, partner: bool = False, place: Place | None = N
     )
     one = node(name, rails=rails, declared=declared)
     return subject_of(replace(one, place=place or one.place), TODAY, partner=partner)
+
+
+# Above the limit, of other messages, of none, without a number, and in another unit.
+BAD_LATENCIES = (
+    latency_output(6.1),
+    latency_output(2.8, size=64),
+    latency_output(2.8, title="Send Latency Test"),
+    latency_output(0.0),
+    latency_output(float("nan")),
+    latency_output(2.8).replace("t_typical[usec]", "t_typical[nsec]"),
+)
+
+
+def latency_pair() -> tuple[Subject, ...]:
+    """Two nodes."""
+    return tuple(latency_subject(name) for name in ("n1", "n2"))
+
+
+def latency_pair_records(text: str) -> list[RawRecord]:
+    """Their records, all with the same output."""
+    return latency_meeting("n1", "n2", "round0", 0.0, stdout=text)
