@@ -171,6 +171,18 @@ def test_a_profile_without_an_upper_limit_is_refused() -> None:
         profile_of(node("n1", declared=gates(gates_levels={level: ["rdma_latency"] for level in LEVELS}, gates_baselines=[])), TODAY)
 
 
+def test_a_bandwidth_gate_is_not_covered_by_an_upper_limit() -> None:
+    levels = {level: ["rdma_pair"] for level in LEVELS}
+    entry = {**UPPER_LIMIT, "gate": "rdma_pair"}
+    with pytest.raises(GatesInvalidError, match="no floor for rdma_pair"):
+        profile_of(node("n1", declared=gates(gates_levels=levels, gates_baselines=[entry])), TODAY)
+
+
+def test_messages_that_do_not_fit_into_the_request_are_refused() -> None:
+    with pytest.raises(GatesInvalidError, match="size_bytes"):
+        latency_subject("n1", size_bytes=4096)
+
+
 def test_it_asks_for_messages_and_not_for_seconds() -> None:
     subject = latency_subject("n1", gid_index=3, traffic_class=106)
     words = {level: GATE.argv(subject.profile.settings_of(GATE), level, subject.hcas[0], 30515, "10.0.0.2") for level in LEVELS}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clusterctl.core.gates.baselines import baseline_problems
+from clusterctl.core.gates.judging.limits import deciding
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpus_of, hcas_of
 from clusterctl.core.gates.published import published_problems
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
@@ -180,8 +181,8 @@ def _missing_level_problems(settings: Mapping[str, GateSettings]) -> list[Proble
 
 def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseline, ...]) -> list[Problem]:
     declared = {g for gates in levels.values() for g in gates if g in gate_names() and gate_named(g).needs_floor}
-    limited = {b.gate for b in entries if b.kind in (BaselineKind.FLOOR, BaselineKind.UPPER_LIMIT) or b.tolerance_percent}
-    missing = {gate: gate_named(gate).direction.limit for gate in sorted(declared - limited)}
+    directions = {gate: gate_named(gate).direction for gate in sorted(declared)}
+    missing = {gate: way.limit for gate, way in directions.items() if not deciding([b for b in entries if b.gate == gate], way)}
     return [Problem("gates_baselines", f"no {limit} for {gate}, so it could never be judged") for gate, limit in missing.items()]
 
 

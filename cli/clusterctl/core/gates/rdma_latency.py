@@ -26,12 +26,12 @@ class RdmaLatencySettings(PerftestSettings):
     """perftest's latency tests: a message there and one back, half of that is the latency (`rtt_factor` in perftest_parameters.c; a read is whole).
 
     Attributes:
-        size_bytes: of a message; 2 is perftest's own default.
+        size_bytes: of a message; 2 is perftest's own default, up to 220 go with the request of a write (DEF_INLINE_WRITE in perftest_parameters.h).
         iterations: of one turn. With `-D` in their place perftest prints no median. 10,000 are those of OCI's check.
     """
 
     test: Literal["ib_write_lat", "ib_send_lat", "ib_read_lat"] = "ib_write_lat"
-    size_bytes: Annotated[int, Field(gt=0)] = 2
+    size_bytes: Annotated[int, Field(gt=0, le=220)] = 2
     iterations: Iterations | dict[Level, Iterations] = {"quick": 10_000, "standard": 10_000, "full": 1_000_000}
     base_port: Annotated[int, Field(ge=1024, le=60000)] = 30514
 

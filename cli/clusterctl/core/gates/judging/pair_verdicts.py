@@ -56,7 +56,8 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
     broken = findings.unexplained_broken(end)
     good = graph.of(end, LinkState.OK)
     if good and not broken and end not in graph.dead:
-        worst, *_, best = sorted((link.value for link in (*good, *good)), key=gate.direction.rank)
+        ranked = sorted((link.value for link in good), key=gate.direction.rank)
+        worst, best = ranked[0], ranked[-1]
         passed = replace(blank, outcome=Outcome.PASS, found=gate.text(worst), value=worst, best=best, detail=_seen(gate, end, good, links))
         if low:
             passed = _collision(gate, findings, passed, hca, low)
