@@ -1,4 +1,4 @@
-"""ib_write_bw, ib_read_bw and ib_send_bw: both sides exchange the properties of their HCAs over TCP and print perftest's table."""
+"""ib_write_bw, ib_read_bw, ib_send_bw and their latency tests: both sides exchange the properties of their HCAs over TCP and print perftest's table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import device_variation, link_type, machine, pcie_acs, state
+from . import device_variation, link_type, machine, pcie_acs, perftest_latency, state
 
 WAIT_S = 60.0
 # Payload as a fraction of the line rate, after headers.
 PAYLOAD = 0.981
 # configure.ac of 24.01.0-0.38, Ubuntu's, and of 25.07.0-0.104, which is built with CUDA.
 _VERSION, _VERSION_CUDA = "6.20", "6.26"
-_TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test", "ib_send_bw": "Send BW Test"}
+_TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test", "ib_send_bw": "Send BW Test", **perftest_latency.TITLES}
 _RULE = "-" * 87
 # The executables of a build with CUDA end so, beside those of the distribution.
 _CUDA = "_cuda"
@@ -186,6 +186,7 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
         "qps": options.qps,
         "lid": machine.hca_lid(node, machine.hca_index(options.device)),
         "gbps": rate * PAYLOAD * device_variation.variation_factor(node, options.device),
+        "half_us": perftest_latency.half_us(node, options.device),
         "qpns": [random.randrange(0x100, 0x20000) for _ in range(options.qps)],  # noqa: S311 a number to show
         "psns": [random.randrange(0x1000000) for _ in range(options.qps)],  # noqa: S311
     }
@@ -225,25 +226,29 @@ def _connection(options: Options) -> socket.socket:
 def result_text(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, Any]) -> str:
     """The output of perftest after the exchange."""
     newer = options.gpu >= 0  # the build with CUDA
+    latency = name in perftest_latency.TITLES
     rows = [
         (" Dual-port       : OFF", f"\t\tDevice         : {options.device}"),
         (f" Number of qps   : {options.qps}", "\t\tTransport type : IB"),
         (" Connection type : RC", "\t\tUsing SRQ      : OFF"),
         (" PCIe relax order: ON", "\t\tLock-free      : OFF" if newer else ""),
         (" ibv_wr* API     : ON", "\t\tUsing DDP      : OFF" if newer else ""),
-        (" TX depth        : 128", "") if options.server else ("", ""),
-        (" CQ Moderation   : 1", ""),
+        (f" TX depth        : {1 if latency else 128}", "") if options.server or name == "ib_write_lat" else ("", ""),
+        ("" if latency else " CQ Moderation   : 1", ""),
         (" CQE Poll Batch  : 16" if newer else "", ""),
         (" Mtu             : 4096[B]", ""),
         (f" Link type       : {'Ethernet' if link_type.is_ethernet() else 'IB'}", ""),
         (f" GID index       : {options.gid_index}", "") if link_type.is_ethernet() else ("", ""),
-        (" Max inline data : 0[B]", ""),
+        (f" Max inline data : {perftest_latency.inline_bytes(name)}[B]", ""),
         (" rdma_cm QPs\t : OFF", ""),
         (" Data ex. method : Ethernet", ""),
     ]
     lines = [_RULE, f"                    {_TITLES[name]}", *(a + b for a, b in rows if a), _RULE]
     lines += [_address("local", mine, i) for i in range(options.qps)]
     lines += [_address("remote", theirs, i) for i in range(options.qps)]
+    if latency:
+        measured = perftest_latency.table(options.size, options.iterations, mine["half_us"] + theirs["half_us"])
+        return "\n".join([*lines, _RULE, *measured, _RULE]) + "\n"
     unit = "Gb/sec" if options.gbits else ("MiB/sec" if newer else "MB/sec")
     lines += [_RULE, f" #bytes     #iterations    BW peak[{unit}]    BW average[{unit}]   MsgRate[Mpps]"]
     gbps = min(mine["gbps"], theirs["gbps"]) * (1.96 if options.bidirectional else 1)

@@ -11,6 +11,7 @@ import pytest
 
 from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import machine, perftest, state
+from support import shapes
 from support.lab_machine import LabMachine, lab_machine
 from support.recorded import recorded
 
@@ -74,6 +75,21 @@ def test_one_degraded_side_halves_the_bandwidth(node: LabMachine, capsys: pytest
     node.inject_fault("hca_degraded", "mlx5_3")
     _, text = pair(capsys, WORDS.replace("{}", "3", 1), WORDS.replace("{}", "0", 1))
     assert 190 < bandwidth(text) < 200
+
+
+@pytest.mark.parametrize("name", ["ib_write_lat", "ib_send_lat", "ib_read_lat"])
+def test_latency_is_printed_as_the_real_test_prints_it(name: str, node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    codes, text = pair(capsys, "-d mlx5_0 -p {} -s 2 -n 10000 -F", "-d mlx5_1 -p {} -s 2 -n 10000 -F", name)
+    assert codes == [0]
+    found = {s.metric: s.value for s in parse_output("perftest", text) if (s.op, s.size_bytes, s.device) == (name, 2, "mlx5_1")}
+    assert 2.7 < found["latency_typical"] < 2.9
+    assert found["latency_min"] < found["latency_typical"] < found["latency_p99"] < found["latency_max"]
+
+
+def test_its_lines_are_those_of_a_real_run(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = pair(capsys, "-d mlx5_0 -p {} -s 2 -n 10000 -F", "-d mlx5_1 -p {} -s 2 -n 10000 -F", "ib_send_lat")
+    real = recorded("perftest/cx7-ndr400-ib_send_lat.txt").read_text(encoding="utf-8")
+    assert shapes.lines(text) - shapes.lines(real) == set()
 
 
 def test_sides_with_different_sizes_fail(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:

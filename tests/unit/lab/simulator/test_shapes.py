@@ -123,6 +123,9 @@ SAME_PROGRAM = {
     "mstflint": "flint",
     "ib_read_bw": "ib_write_bw",
     "ib_send_bw": "ib_write_bw",
+    "ib_write_lat": "ib_write_bw",
+    "ib_send_lat": "ib_write_bw",
+    "ib_read_lat": "ib_write_bw",
     "ib_write_bw_cuda": "ib_write_bw",
 }
 SAME_PROGRAM |= dict.fromkeys(("all_gather_perf", "alltoall_perf", "reduce_scatter_perf"), "all_reduce_perf")
