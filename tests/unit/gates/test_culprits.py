@@ -43,7 +43,8 @@ def test_without_noise_the_bad_are_marked_faulty_and_no_other_in_six_rounds(
     assert found.marked_faulty == fleet.bad
     assert {r.outcome for r in found.results} <= {Outcome.PASS, Outcome.FAIL}
     assert found.rounds <= 6
-    assert found.suspects == len(bad)
+    # each of the bad has three meetings, and a good one that had only bad partners has had two at least
+    assert len(bad) <= found.suspects <= len(bad) + 3 * len(bad) // 2
     assert found.runs <= 2 * found.suspects + 3 * count / 2
 
 
