@@ -57,7 +57,7 @@ def inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_show_lists_every_baseline_with_its_provenance(inventory: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["baseline", "show", "all", *inventory, "-o", "json"]) == 0
     entries = json.loads(capsys.readouterr().out)["baselines"]
-    assert {e["kind"] for e in entries} == {"floor", "ceiling", "expected"}
+    assert {e["kind"] for e in entries} == {"floor", "upper_limit", "ceiling", "expected"}
     assert all(e["source"] and e["date"] for e in entries)
     assert call(["baseline", "show", "all", *inventory]) == 0
     assert "Azure" in capsys.readouterr().out
