@@ -29,7 +29,7 @@ class FinishedCommand:
 
     Attributes:
         code: its exit status; 124 if it took longer than its limit.
-        out: stdout; err: stderr, where progress is told.
+        out: stdout; err: stderr, which shows progress.
         rss_mib: peak memory of the largest process.
     """
 
@@ -60,12 +60,12 @@ def run_command(
     wrapped = [sys.executable, "-I", "-S", str(_MEASURE_TREE), str(write), str(limit_s), *argv]
     with (
         os.fdopen(read) as report,
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr_file,
         subprocess.Popen(
             wrapped,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=told,
+            stderr=stderr_file,
             text=True,
             cwd=cwd,
             env=env,
@@ -75,8 +75,8 @@ def run_command(
         os.close(write)
         out = process.stdout.read() if process.stdout else ""
         cost = report.read()
-        told.seek(0)
-        err = told.read()
+        stderr_file.seek(0)
+        err = stderr_file.read()
     if not cost:
         raise CannotMeasureError(f"{argv[0]}: {(out + err)[-500:]}")
     return FinishedCommand(out=out, err=err, **json.loads(cost))

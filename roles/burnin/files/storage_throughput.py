@@ -182,13 +182,13 @@ def measure(options: argparse.Namespace, plan: dict[str, Any], table: Path) -> N
 
 
 def ignore_signals() -> None:
-    """What is being removed is removed to the end; what takes too long, the agent kills."""
+    """A removal that has begun goes on to its end; one that takes too long is ended by the agent, which kills the process."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def end_early(*_: object) -> NoReturn:
-    """The first signal ends the run, and no other one the removal of what it made."""
+    """The first signal ends the run; later ones do not interrupt the removal of what it made."""
     ignore_signals()
     sys.exit(1)
 

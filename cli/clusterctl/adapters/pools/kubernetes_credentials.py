@@ -48,7 +48,7 @@ def credentials_check(kubeconfig: str, context: str) -> Check:
             files = _files(kubeconfig, context)
             shown, user = _user(files, context) if files else ("the account of the pod", None)
             if user is not None and "auth-provider" in user:
-                return Check(name, ok=True, found=f"{shown}, by an identity provider, which was not asked")
+                return Check(name, ok=True, found=f"{shown}, by an identity provider, which was not contacted")
             if user is not None and "exec" in user and not ("token" in user or "tokenFile" in user):
                 program = command_check(name, _plugin(user), f"install it, or {_HINT}")
                 return replace(program, found=f"{shown}, by {program.found}")

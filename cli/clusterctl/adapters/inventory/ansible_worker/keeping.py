@@ -1,4 +1,4 @@
-"""An inventory that is read once and asked often: every request is answered by a fork of the process that read it."""
+"""An inventory that is read once and queried often: every request is answered by a fork of the process that read it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def keep_open(kept: WorkerRequest, listening: socket.socket) -> None:
 
 
 def _read_all(session: Session, kept: WorkerRequest) -> None:
-    """Ansible reads the files of variables and roles only when it needs them: what is asked later must see them as they are now."""
+    """Ansible reads the files of variables and roles only when it needs them: later requests must see them as they are now."""
     load_roles(session.loader, map(Path, kept.role_dirs))
     variables = InventoryVariables(session)
     for _ in variables.entities(session.inventory.get_hosts()):

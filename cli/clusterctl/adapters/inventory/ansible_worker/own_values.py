@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class OwnValues:
-    """Renders variables by name; compiling a template takes longer than all else that is done for a host, so it is done once per class of hosts.
+    """Renders variables by name. Rendering takes longer than all else that is done for a host, so it is done once per class of hosts.
 
     Args:
-        hosts: all that will be asked for.
+        hosts: all whose values will be needed.
         definitions: all that templates may read; called when the first template is met.
     """
 

@@ -1,4 +1,4 @@
-"""What a run of stressapptest says about the memory of a node, and what it does not prove. Pure."""
+"""What a run of stressapptest shows about the memory of a node, and what it does not prove. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MemoryRun:
 
     @property
     def ended_by(self) -> str:
-        """What went wrong beside the memory, for people; empty where the output says nothing of it."""
+        """What went wrong beside the memory, for people; empty where the output does not show it."""
         if self.load is None:
             return ""
         ended = f"stressapptest was ended by signal {self.signal}" if self.signal else ""
