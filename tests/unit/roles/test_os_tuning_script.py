@@ -189,8 +189,7 @@ def test_an_answer_for_other_units_is_refused() -> None:
 def test_swap_is_last_and_its_boot_setting_before_swapoff() -> None:
     """A swapoff that fails for lack of memory prevents no other change."""
     tasks = ROOT / "roles" / "os_tuning" / "tasks"
-    included = [
-        t["ansible.builtin.include_tasks"] for t in yaml.safe_load((tasks / "main.yml").read_text()) if "ansible.builtin.include_tasks" in t
-    ]
-    assert included[-2:] == ["swap.yml", "verify.yml"]
+    kinds = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
+    files = [t[kind] for t in yaml.safe_load((tasks / "main.yml").read_text()) for kind in kinds if kind in t]
+    assert files[-2:] == ["swap.yml", "verify.yml"]
     assert "ansible.builtin.command" in yaml.safe_load((tasks / "swap.yml").read_text())[-1]
