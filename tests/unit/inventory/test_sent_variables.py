@@ -34,6 +34,13 @@ def test_templates_stay_what_they_are_and_are_rendered_with_facts_on_the_node(tm
     assert (got["a"], got["b"]) == ("{{ b }} {{ ansible_facts.x }}", 1)
 
 
+def test_the_roles_that_every_task_reads_are_rendered_once(tmp_path: Path) -> None:
+    got = variables(sent(tmp_path / "a", "node_roles: \"{{ ['kernel'] + node_roles_site }}\"\nnode_roles_site: [hugepages]\n"))
+    assert got["node_roles"] == ["kernel", "hugepages"]
+    with_facts = "{{ ['kernel'] + ansible_facts.roles }}"
+    assert variables(sent(tmp_path / "b", f'node_roles: "{with_facts}"\n'))["node_roles"] == with_facts
+
+
 def test_what_only_the_controller_can_read_is_rendered_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_X", "of {{ the }} controller")
     got = variables(sent(tmp_path, "a: \"{{ lookup('env', 'ANSIBLE_X') }}\"\nb: \"{{ groups['rack_1'] | length }}\"\nc: '{{ a }}'\n"))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from pathlib import Path, PurePosixPath
 
+import ansible
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterctl.adapters.on_node import archive
+from clusterctl.adapters.on_node.fast_to_read import as_json, own_routes
 
 MEMBERS = archive.members()
 
@@ -31,6 +38,64 @@ def test_filters_and_modules_travel_without_their_documentation() -> None:
     assert "ofed_names.py" in names
     assert [n for n in names if n.endswith(".yml")] == []
     assert [n for n in MEMBERS if "gpu/plugins/doc_fragments/" in n] == []
+
+
+def test_names_that_moved_to_a_collection_lead_there_where_the_node_has_it() -> None:
+    whole = yaml.safe_load((Path(ansible.__file__).parent / "config" / "ansible_builtin_runtime.yml").read_bytes())
+    sent = yaml.safe_load(MEMBERS["payload/lib/ansible/config/ansible_builtin_runtime.yml"])
+    here = {"ansible.builtin", "clusterctl.gpu"} | {
+        f"{p[0]}.{p[1]}"
+        for name in MEMBERS
+        if len(p := name.partition("payload/content/collections/ansible_collections/")[2].split("/")) > 1
+    }
+    assert {k: v for k, v in sent.items() if k != "plugin_routing"} == {k: v for k, v in whole.items() if k != "plugin_routing"}
+    assert sent["plugin_routing"] == {
+        kind: {
+            name: entry
+            for name, entry in names.items()
+            if entry.keys() != {"redirect"} or ".".join(entry["redirect"].split(".")[:2]) in here
+        }
+        for kind, names in whole["plugin_routing"].items()
+    }
+    assert 0 < sum(map(len, sent["plugin_routing"].values())) < 1200
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["modules", "lookup", "become"]),
+        st.dictionaries(
+            st.from_regex(r"[a-z_]{1,6}", fullmatch=True),
+            st.sampled_from(
+                [
+                    {"redirect": "a.b.c"},
+                    {"redirect": "x.y.z.w"},
+                    {"tombstone": {"removal_version": "2"}},
+                    {"redirect": "x.y.z", "deprecation": 1},
+                ]
+            ).map(copy.deepcopy),  # YAML would write the second use of one object as an alias
+            min_size=1,
+        ),
+        min_size=1,
+    )
+)
+def test_routes_are_left_out_whole(kinds: dict[str, dict[str, dict[str, object]]]) -> None:
+    text = yaml.safe_dump({"plugin_routing": kinds, "action_groups": {"k": [1]}}, sort_keys=False).encode()
+    found = yaml.safe_load(own_routes(text, {"a.b"}))
+    left_out = ({"redirect": "x.y.z.w"},)
+    assert found["plugin_routing"] == {k: {n: e for n, e in names.items() if e not in left_out} for k, names in kinds.items()}
+    assert found["action_groups"] == {"k": [1]}
+
+
+def test_argument_specs_are_json_with_the_same_content() -> None:
+    files = {n: d for n, d in MEMBERS.items() if n.endswith("meta/argument_specs.yml")}
+    assert len(files) > 10
+    for name, data in files.items():
+        assert json.loads(data) == yaml.safe_load((Path(__file__).parents[3] / name.removeprefix("payload/content/")).read_bytes())
+
+
+@pytest.mark.parametrize("text", [b"a: !vault |\n  x\n", b"a: [\n", b"a: 1\n---\nb: 2\n", b"2026-01-01: 1\n"])
+def test_what_json_cannot_say_stays_yaml(text: bytes) -> None:
+    assert as_json(text) == text
 
 
 @pytest.mark.parametrize("where", ["path", "home"])

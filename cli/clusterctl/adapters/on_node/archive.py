@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import PLUGINS, content_dir
 from clusterctl.adapters.file_tree import files_below
+from clusterctl.adapters.on_node.fast_to_read import as_json, own_routes
 from clusterctl.adapters.site_content import site_content
 from clusterctl.model.errors import ConfigError
 
@@ -37,6 +38,9 @@ _FQCN = re.compile(r"\b([a-z_]+)\.([a-z_]+)\.([a-z_0-9]+)\b")
 # ansible-doc alone reads them
 _DOCUMENTS = re.compile(rf"{PAYLOAD}/content/.*plugins/(filter/[^/]+\.ya?ml|doc_fragments/.+)$")
 _OWN = frozenset({("ansible", "builtin"), ("clusterctl", "gpu")})
+_COLLECTION = re.compile(rf"{PAYLOAD}/content/(?:playbooks/)?collections/ansible_collections/(\w+)/(\w+)/")
+_ROUTES = f"{PAYLOAD}/lib/ansible/config/ansible_builtin_runtime.yml"
+_ARGUMENT_SPECS = re.compile(r".*/meta/argument_specs\.ya?ml$")
 
 
 def members() -> dict[str, bytes]:
@@ -60,6 +64,8 @@ def members() -> dict[str, bytes]:
     found[f"{content}/ansible.cfg"] = (root / "ansible.cfg").read_bytes()
     texts = [data for name, data in found.items() if name.startswith(content) and name.endswith((".yml", ".yaml"))]
     found |= {f"{content}/collections/{path}": data for path, data in collection_files(texts)}
+    found |= {name: as_json(data) for name, data in found.items() if _ARGUMENT_SPECS.match(name)}
+    found[_ROUTES] = own_routes(found[_ROUTES], {f"{m[1]}.{m[2]}" for name in found if (m := _COLLECTION.match(name))})
     return found
 
 
