@@ -47,6 +47,7 @@ from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
 from support.shared_storage import storage_output, storage_records, storage_subject
 from support.site_gate import FAN_FLOOR, Fans, registered
+from support.training import training_output, training_records, training_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,6 +92,7 @@ def _parser_targets() -> list[Target]:
     corpus.setdefault("error_snapshot", []).append(snapshot(5))
     corpus.setdefault("nvme_read", []).append(node_output(2))
     corpus.setdefault("storage_throughput", []).append(storage_output(0, 2))
+    corpus.setdefault("training_proxy", []).append(training_output(0, 2))
     return [Target(f"parser {tool}", texts, _parser_check(tool)) for tool, texts in sorted(corpus.items())]
 
 
@@ -148,6 +150,7 @@ def _judge_targets() -> list[Target]:
         _memory_target(),
         _disks_target(),
         _storage_target(),
+        _training_target(),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -271,6 +274,19 @@ def _storage_target() -> Target:
         storage_output(1, 3, twice),
     ]
     return _judge_target("storage_throughput", subjects, bad, lambda text: storage_records(("n1", "n2"), {"n1": text}))
+
+
+def _training_target() -> Target:
+    """Ranks with other weights, with a loss that is not finite, that are slow and resume otherwise, and a node whose ranks hang."""
+    subjects = tuple(training_subject(name) for name in ("n1", "n2"))
+    place = {"line": "place", "run": "whole", "rank": 0, "gpu": 0, "step": 7, "phase": "compute", "status": None}
+    bad = [
+        training_output(0, 2, {"whole0": {"weights": "d", "compute": 90000}, "resumed1": {"losses_at": {15: 9.9}}}),
+        training_output(0, 2, {"whole1": {"losses_at": {3: None}, "bad_step": 3}}),
+        training_output(0, 2, {"resumed0": None, "resumed1": None, "more": [place], "problem": "hangs"}),
+        training_output(1, 3),
+    ]
+    return _judge_target("training_proxy", subjects, bad, lambda text: training_records(("n1", "n2"), {"n1": text}))
 
 
 def _stress_targets() -> list[Target]:

@@ -122,7 +122,13 @@ class TrainingRun(NamedTuple):
 
 
 def training_argv(
-    address: str, port: int, part: NodePart, load: TrainingLoad, *, interpreter: str = INTERPRETER, environment: Optional[Mapping[str, str]] = None
+    address: str,
+    port: int,
+    part: NodePart,
+    load: TrainingLoad,
+    *,
+    interpreter: str = INTERPRETER,
+    environment: Optional[Mapping[str, str]] = None,
 ) -> Sequence[str]:
     """The command of one node; the ranks meet at `address`, that of the first node, on STARTS ports from `port` on."""
     variables = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **(environment or {})}
@@ -191,7 +197,7 @@ def _check(part: NodePart, steps: int, ranks: Sequence[RankRun], numbers: Sequen
         raise ValueError("it has a rank of another node")
     if len({(r.run, r.rank) for r in ranks}) != len(ranks):
         raise ValueError("one of its ranks occurs twice")
-    if any(r.start + len(r.losses) != steps for r in ranks):
+    if any(r.start + len(r.losses) != steps or (r.run == WHOLE and r.start) for r in ranks):
         raise ValueError("one of its ranks has other steps than were asked for")
 
 

@@ -79,6 +79,12 @@ class GateReason(StrEnum):
     LOCK_HELD_TWICE = "lock_held_twice"
     LOCK_NOT_GRANTED = "lock_not_granted"
     WRITE_NOT_SEEN = "write_not_seen"
+    # Of ranks that train together, not of a node.
+    LOSS_NOT_FINITE = "loss_not_finite"
+    LOSS_NOT_FALLING = "loss_not_falling"
+    RANKS_DIFFER = "ranks_differ"
+    RANK_SLOW = "rank_slow"
+    RESUME_DIFFERS = "resume_differs"
     UNCHECKED_RESULTS = "unchecked_results"
     WRONG_TRANSPORT = "wrong_transport"
     UNKNOWN_TRANSPORT = "unknown_transport"

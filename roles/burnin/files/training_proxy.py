@@ -190,7 +190,22 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--address", required=True)
     parser.add_argument("--device", default="cuda")
-    names = ("port", "index", "nodes", "first-rank", "ranks", "world", "width", "layers", "sequence", "batch", "steps", "kill-rank", "meet-s", "limit-s")
+    names = (
+        "port",
+        "index",
+        "nodes",
+        "first-rank",
+        "ranks",
+        "world",
+        "width",
+        "layers",
+        "sequence",
+        "batch",
+        "steps",
+        "kill-rank",
+        "meet-s",
+        "limit-s",
+    )
     for name in names:
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args(words)

@@ -140,7 +140,22 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("address", "device", "folder", "run"):
         parser.add_argument(f"--{name}", required=True)
-    for name in ("port", "world", "rank", "local", "width", "layers", "sequence", "batch", "steps", "start", "save", "kill", "meet-s", "limit-s"):
+    for name in (
+        "port",
+        "world",
+        "rank",
+        "local",
+        "width",
+        "layers",
+        "sequence",
+        "batch",
+        "steps",
+        "start",
+        "save",
+        "kill",
+        "meet-s",
+        "limit-s",
+    ):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args(words)
     try:

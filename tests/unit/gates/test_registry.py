@@ -47,6 +47,7 @@ def test_a_registered_gate_comes_last_in_its_scope() -> None:
         "load_errors",
         "nccl_group",
         "storage_throughput",
+        "training_proxy",
     )
 
 

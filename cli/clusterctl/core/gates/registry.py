@@ -26,6 +26,7 @@ _FILES = (
     "load_errors",
     "nccl_group",
     "storage_throughput",
+    "training_proxy",
 )
 _gates: dict[str, Gate[Any]] = {}
 

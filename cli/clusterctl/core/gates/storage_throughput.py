@@ -12,9 +12,9 @@ from clusterctl.core.gates.judging.limits import compare_with_limits, limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.storage_outputs import node_output, node_samples, read_partly
 from clusterctl.core.gates.judging.storage_runs import StorageGroup, group_faults, group_samples, spread_text, wrong_contents
-from clusterctl.core.gates.planning.group_steps import ALL, LAUNCHER, MEMBER, of_run, variant_of
+from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, OwnCommand, of_run, step_beside, variant_of
 from clusterctl.core.gates.planning.shared_mounts import SharedMount, shared_mounts_of
-from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
+from clusterctl.core.gates.planning.step import GateStep, GateSteps
 from clusterctl.core.gates.settings import Seconds, at_level
 from clusterctl.core.parsers.storage_throughput import (
     BANDWIDTH_UNIT,
@@ -161,27 +161,11 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
 
     def _step(self, sharing: Sequence[tuple[Subject, SharedMount]], number: int, level: Level, batch: int) -> GateStep:
         """The first node waits for all others, and they for it; the program itself makes them begin together."""
-        (lead, shared), (subject, mount) = sharing[0], sharing[number]
-        others = tuple((s.name, s.address) for s, _ in sharing[1:])
+        (lead, shared), (_, mount) = sharing[0], sharing[number]
         settings = lead.profile.settings_of(self)
-        first = number == 0
-        return GateStep(
-            gate=self.name,
-            name=f"{LAUNCHER if first else MEMBER}@{shared.source}",
-            tool=self.tool,
-            side=Side.SOLO,
-            argv=self._argv(settings, level, mount, shared, (number, len(sharing))),
-            timeout_s=self.limit_s(settings, level, ()),
-            batch=batch,
-            device=mount.path,
-            peer="" if first else lead.name,
-            peer_address="" if first else lead.address,
-            peers=tuple(s.name for s, _ in sharing) if first else (),
-            members=others if first else (),
-            address=subject.address,
-            exclusive=True,
-            shares_with=self.shares_with(subject),
-        )
+        argv = self._argv(settings, level, mount, shared, (number, len(sharing)))
+        command = OwnCommand(argv, self.limit_s(settings, level, ()), variant=shared.source, device=mount.path)
+        return step_beside(self, [s for s, _ in sharing], number, command, batch)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """What belongs to a node, and what to the group; a declared file system that was not measured is no pass."""

@@ -30,6 +30,7 @@ TOOLS: dict[str, str] = {
     "stream": "STREAM",
     "stressapptest": "stressapptest, also as host_memory.py of the burn-in prints it",
     "torch_gemm": "torch_gemm.py of the burn-in: products of PyTorch on one GPU",
+    "training_proxy": "training_proxy.py of the burn-in: the ranks of one node of a group that trains with PyTorch",
     "ubergemm": "ubergemm of DCGM",
 }
 ALIASES = {

@@ -71,6 +71,45 @@ def in_pairs(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """What one member of a group runs by itself, beside the others: the command is its own, and the program makes all begin together.
+
+    Attributes:
+        variant: the same for all members; empty where the group has one run.
+        device: what of the node it measures; empty for all of it.
+    """
+
+    argv: tuple[str, ...]
+    timeout_s: int
+    version_argv: tuple[str, ...] = ()
+    variant: str = ""
+    device: str = ""
+
+
+def step_beside(gate: GroupGate[Any], members: Sequence[Subject], number: int, command: OwnCommand, batch: int) -> GateStep:
+    """The step of one member where each runs its own command. The first waits for all others, and they for it."""
+    lead, own, first = members[0], members[number], number == 0
+    return GateStep(
+        gate=gate.name,
+        name=(LAUNCHER if first else MEMBER) + (f"@{command.variant}" if command.variant else ""),
+        tool=gate.tool,
+        side=Side.SOLO,
+        argv=command.argv,
+        timeout_s=command.timeout_s,
+        batch=batch,
+        device=command.device,
+        peer="" if first else lead.name,
+        peer_address="" if first else lead.address,
+        peers=tuple(m.name for m in members) if first else (),
+        members=tuple((m.name, m.address) for m in members[1:]) if first else (),
+        address=own.address,
+        version_argv=command.version_argv,
+        exclusive=True,
+        shares_with=gate.shares_with(own),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class GroupPlanner:
     """Plans one run of a group on one rung; its first member is the launcher.
 
