@@ -104,10 +104,10 @@ class AgentNode:
         self.process = subprocess.Popen(argv, cwd=self.folder, env=environment)
         return self
 
-    def end(self) -> dict[str, RawRecord]:
+    def end(self, seconds: float = 60) -> dict[str, RawRecord]:
         """Step -> record, once the agent has ended."""
         assert self.process is not None
-        assert self.process.wait(60) == 0
+        assert self.process.wait(seconds) == 0
         return self.records
 
     @property

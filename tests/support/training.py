@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.gates.training_proxy import parts_of
 from clusterctl.model.level import LEVELS
 from clusterctl_tools.training_proxy import TrainingLoad, training_argv
+from support.agents import FILES
 from support.gates import TODAY, gates, node, record
 
 if TYPE_CHECKING:
@@ -16,12 +23,55 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
+    from clusterctl_tools.training_proxy import NodePart
 
 STEPS = 20
 GPUS = 2
 LOAD = TrainingLoad(width=64, layers=1, sequence=8, batch=2, steps=STEPS, kill_rank=True, meet_s=30, limit_s=120)
 KIND = ["NVIDIA H100 80GB HBM3", "2.11.0+cu130", "13.0", "580.159.04"]
 LOSSES = [6.4 - 0.1 * step for step in range(STEPS)]
+
+
+@cache
+def torch_python() -> str:
+    """An interpreter that has PyTorch: that of CLUSTERCTL_TORCH_PYTHON, else this one; empty where it has none."""
+    program = os.environ.get("CLUSTERCTL_TORCH_PYTHON", sys.executable)
+    found = subprocess.run([program, "-c", "import torch.distributed"], capture_output=True, check=False)
+    return program if found.returncode == 0 else ""
+
+
+class TrainingNode:
+    """A process of the program in a folder of its own, with ranks on CPUs; `patch`: text of training_rank.py -> what stands there instead."""
+
+    def __init__(
+        self,
+        folder: Path,
+        part: NodePart,
+        port: int,
+        load: TrainingLoad = LOAD,
+        *,
+        patch: Mapping[str, str] | None = None,
+        program: str = "",
+    ) -> None:
+        self.folder = folder / f"node{part.number}"
+        shutil.copytree(FILES, self.folder, ignore=shutil.ignore_patterns("__pycache__"))
+        rank = self.folder / "training_rank.py"
+        for text, other in (patch or {}).items():
+            content = rank.read_text(encoding="utf-8")
+            assert text in content
+            rank.write_text(content.replace(text, other), encoding="utf-8")
+        self.before = sorted(self.folder.iterdir())
+        argv = training_argv("127.0.0.1", port, part, load, interpreter=program or torch_python(), environment={"GLOO_SOCKET_IFNAME": "lo"})
+        self.process = subprocess.Popen(
+            [*argv, "--device", "cpu"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def end(self, seconds: float = 200) -> tuple[int, str]:
+        """Exit status and output. No file of it stays."""
+        out, err = self.process.communicate(timeout=seconds)
+        assert "Traceback" not in err, err
+        assert sorted(p for p in self.folder.iterdir() if p.name != "__pycache__") == self.before
+        return self.process.returncode, out
 
 
 def rank_line(run: str, rank: int, **own: Any) -> dict[str, Any]:
@@ -88,11 +138,13 @@ def training_records(names: Sequence[str], outputs: Mapping[str, str] | None = N
     return records
 
 
-def training_subject(name: str, *, gpus: int = GPUS, baselines: Sequence[Mapping[str, Any]] = (), **settings: Any) -> Subject:
+def training_subject(
+    name: str, *, gpus: int = GPUS, host: str = "", baselines: Sequence[Mapping[str, Any]] = (), **settings: Any
+) -> Subject:
     """A node with GPUs."""
     declared = gates(
         gates_levels={level: ["training_proxy"] for level in LEVELS},
         gates_baselines=[dict(b) for b in baselines],
         gates_settings={"training_proxy": {"steps": STEPS, **settings}},
     )
-    return subject_of(node(name, declared=declared, gpus=gpus), TODAY)
+    return subject_of(node(name, declared=declared, gpus=gpus, host=host), TODAY)

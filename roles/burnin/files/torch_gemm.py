@@ -16,6 +16,7 @@ import hashlib
 import json
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--version", action="store_true")
     options = parser.parse_args(words)
+    # Without NumPy, PyTorch warns when it is imported; the version is the first line that is printed.
+    warnings.simplefilter("ignore")
     try:
         import torch  # noqa: PLC0415 its absence is reported in one line
     except ImportError as e:
