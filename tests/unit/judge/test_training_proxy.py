@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl_tools.training_proxy import read_run
 from support.gates import CASES, REPAIR, SOURCE
+from support.roles import ROOT
 from support.training import training_output, training_records, training_subject
 
 if TYPE_CHECKING:
@@ -88,6 +90,16 @@ def test_a_pass_says_how_the_loss_fell_and_how_long_steps_took() -> None:
         "loss 6.35 to 4.55 in 20 steps on 6 ranks; longest of all ranks, ms: step_time 26.21, step_time_p99 26.38, "
         "compute_time 21.21, compute_time_p99 21.38, communication_time 5, communication_time_p99 5"
     )
+
+
+def test_the_upper_limit_of_the_page_of_gates_holds_for_its_number_of_nodes() -> None:
+    page = (ROOT / "docs" / "reference" / "gates.md").read_text(encoding="utf-8")
+    (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "gates_baselines_training" in b]
+    declared = yaml.safe_load(block)["gates_baselines_training"]
+    for count, compared in ((15, set()), (16, {(60.0, Outcome.PASS)})):
+        names = [f"n{i}" for i in range(1, count + 1)]
+        results = judged([training_subject(name, baselines=declared) for name in names], training_records(names))
+        assert {(r.limit, r.outcome) for r in results if r.metric == "step_time_p99"} == compared
 
 
 def plan_of(subjects: Sequence[Subject], rung: str = "") -> Any:
