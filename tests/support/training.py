@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.subject import subject_of
@@ -20,6 +19,7 @@ from support.gates import TODAY, gates, node, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord

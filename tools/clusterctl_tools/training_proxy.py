@@ -170,7 +170,8 @@ def read_run(text: str) -> TrainingRun:
     if "head" not in lines:
         raise ValueError("it has no line that names its part")
     part, steps = _part(lines["head"])
-    _check(part, steps, ranks, [r.rank for r in (*ranks, *places, *errors)])
+    numbers = [r.rank for r in ranks] + [p.rank for p in places] + [e.rank for e in errors]
+    _check(part, steps, ranks, numbers)
     problem = lines.get("problem")
     return TrainingRun(
         part=part,
