@@ -45,9 +45,9 @@ from support.host_memory import memory_record, node_memory_output
 from support.latency import BAD_LATENCIES, latency_pair, latency_pair_records
 from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
-from support.shared_storage import storage_output, storage_records, storage_subject
+from support.shared_storage import BAD_STORAGE, STORAGE_PAIR, storage_output, storage_pair_records
 from support.site_gate import FAN_FLOOR, Fans, registered
-from support.training import training_output, training_records, training_subject
+from support.training import BAD_TRAININGS, TRAINING_PAIR, training_output, training_pair_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,8 +149,8 @@ def _judge_targets() -> list[Target]:
         *_products_targets(),
         _memory_target(),
         _disks_target(),
-        _storage_target(),
-        _training_target(),
+        _judge_target("storage_throughput", STORAGE_PAIR, BAD_STORAGE, storage_pair_records),
+        _judge_target("training_proxy", TRAINING_PAIR, BAD_TRAININGS, training_pair_records),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -258,35 +258,6 @@ def _disks_target() -> Target:
         node_output(4, {2: {"gbps": 3.4}}),
     ]
     return _judge_target("nvme_fio", (subject,), bad, lambda text: (nvme_record("n1", text),))
-
-
-def _storage_target() -> Target:
-    """A node that reads other content and shares nothing rightly, one whose file system returns errors, one that did not come to its end."""
-    subjects = tuple(storage_subject(name) for name in ("n1", "n2"))
-    twice = {kind: {"while_held": "granted", "when_free": "refused"} for kind in ("flock", "fcntl")}
-    late = {"round_trips_s": [9.5] * 10}
-    wrong = {"wrong": 3, "wrong_first": [[0, 3], [0, 4], [1, 7]]}
-    error = {"error": "EIO", "detail": "Input/output error"}
-    bad = [
-        storage_output(0, 2, {"read": wrong, **twice, "seen": late}),
-        storage_output(0, 2, {"write": error, "read": None, "other_read": error, "small_files": error, "seen": error}),
-        storage_output(0, 2, cut=5),
-        storage_output(1, 3, twice),
-    ]
-    return _judge_target("storage_throughput", subjects, bad, lambda text: storage_records(("n1", "n2"), {"n1": text}))
-
-
-def _training_target() -> Target:
-    """Ranks with other weights, with a loss that is not finite, that are slow and resume otherwise, and a node whose ranks hang."""
-    subjects = tuple(training_subject(name) for name in ("n1", "n2"))
-    place = {"line": "place", "run": "whole", "rank": 0, "gpu": 0, "step": 7, "phase": "compute", "status": None}
-    bad = [
-        training_output(0, 2, {"whole0": {"weights": "d", "compute": 90000}, "resumed1": {"losses_at": {15: 9.9}}}),
-        training_output(0, 2, {"whole1": {"losses_at": {3: None}, "bad_step": 3}}),
-        training_output(0, 2, {"resumed0": None, "resumed1": None, "more": [place], "problem": "hangs"}),
-        training_output(1, 3),
-    ]
-    return _judge_target("training_proxy", subjects, bad, lambda text: training_records(("n1", "n2"), {"n1": text}))
 
 
 def _stress_targets() -> list[Target]:

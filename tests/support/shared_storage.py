@@ -98,6 +98,24 @@ def storage_subject(
     return subject_of(replace(one, spec=NodeSpec(roles, one.spec.gates, (), "sha256:0")), TODAY)
 
 
+_TWICE = {kind: {"while_held": "granted", "when_free": "refused"} for kind in storage_throughput.LOCK_KINDS}
+_WRONG = {"wrong": 3, "wrong_first": [[0, 3], [0, 4], [1, 7]]}
+_ERROR = {"error": "EIO", "detail": "Input/output error"}
+STORAGE_PAIR = tuple(storage_subject(name) for name in ("n1", "n2"))
+# A node that reads other content and shares nothing rightly, one whose file system returns errors, one that did not come to its end.
+BAD_STORAGE = [
+    storage_output(0, 2, {"read": _WRONG, **_TWICE, "seen": {"round_trips_s": [9.5] * 10}}),
+    storage_output(0, 2, {"write": _ERROR, "read": None, "other_read": _ERROR, "small_files": _ERROR, "seen": _ERROR}),
+    storage_output(0, 2, cut=5),
+    storage_output(1, 3, _TWICE),
+]
+
+
+def storage_pair_records(text: str) -> list[RawRecord]:
+    """The records of the pair, with a text from the first node."""
+    return storage_records(("n1", "n2"), {"n1": text})
+
+
 def mount_table(tmp_path: Path, *folders: Path) -> Path:
     """A list of mounts that has folders of this machine as mounts."""
     lines = []

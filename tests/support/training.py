@@ -148,3 +148,19 @@ def training_subject(
         gates_settings={"training_proxy": {"steps": STEPS, **settings}},
     )
     return subject_of(node(name, declared=declared, gpus=gpus, host=host), TODAY)
+
+
+_PLACE = {"line": "place", "run": "whole", "rank": 0, "gpu": 0, "step": 7, "phase": "compute", "status": None}
+TRAINING_PAIR = tuple(training_subject(name) for name in ("n1", "n2"))
+# Ranks with other weights, that are slow and resume otherwise; a loss that is not finite; a node whose ranks hang; the part of another group.
+BAD_TRAININGS = [
+    training_output(0, 2, {"whole0": {"weights": "d", "compute": 90000}, "resumed1": {"losses_at": {15: 9.9}}}),
+    training_output(0, 2, {"whole1": {"losses_at": {3: None}, "bad_step": 3}}),
+    training_output(0, 2, {"resumed0": None, "resumed1": None, "more": [_PLACE], "problem": "hangs"}),
+    training_output(1, 3),
+]
+
+
+def training_pair_records(text: str) -> list[RawRecord]:
+    """The records of the pair, with a text from the first node."""
+    return training_records(("n1", "n2"), {"n1": text})

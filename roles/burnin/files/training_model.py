@@ -14,6 +14,7 @@ TOKENS = 512
 HEAD_WIDTH = 64
 # Each token is followed by the one so far behind it.
 STEP = 7
+RANDOM_SHARE = 0.5
 LEARNING_RATE = 3e-4
 
 
@@ -41,11 +42,16 @@ def new_model(torch: Any, width: int, layers: int) -> Any:
     return nn.Sequential(nn.Embedding(TOKENS, width), *(Block() for _ in range(layers)), nn.LayerNorm(width), nn.Linear(width, TOKENS))
 
 
-def sequences(torch: Any, step: int, rank: int, count: int, length: int) -> Any:
-    """What a rank learns from in a step: tokens, each followed by the next one of the count. On the CPU, so equal for all GPUs."""
+def sequences(torch: Any, step: int, rank: int, count: int, length: int) -> tuple[Any, Any]:
+    """What a rank learns from in a step: tokens that count, and the one that follows each. On the CPU, so equal for all GPUs.
+
+    Half of those that follow are random: the loss stays above 0, where two trainings can be compared.
+    """
     draw = torch.Generator().manual_seed(SEED + 1_000_003 * step + rank)
     begins = torch.randint(TOKENS, (count, 1), generator=draw)
-    return (begins + STEP * torch.arange(length + 1)) % TOKENS
+    counted = (begins + STEP * torch.arange(length + 1)) % TOKENS
+    random = torch.randint(TOKENS, (count, length), generator=draw)
+    return counted[:, :-1], torch.where(torch.rand(count, length, generator=draw) < RANDOM_SHARE, random, counted[:, 1:])
 
 
 class Gradients:
@@ -60,13 +66,13 @@ class Gradients:
             weight.grad = self.buffer[begin : begin + weight.numel()].view_as(weight)
             begin += weight.numel()
 
-    def compute(self, tokens: Any) -> bool:
+    def compute(self, batch: tuple[Any, Any]) -> bool:
         """Fill the buffer from a batch; whether all of it is finite. Waits for the GPU."""
-        torch, here = self.torch, tokens.to(self.device)
+        torch, (tokens, following) = self.torch, (part.to(self.device) for part in batch)
         self.buffer.zero_()
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
-            scores = self.model(here[:, :-1])
-        loss = torch.nn.functional.cross_entropy(scores.float().reshape(-1, TOKENS), here[:, 1:].reshape(-1))
+            scores = self.model(tokens)
+        loss = torch.nn.functional.cross_entropy(scores.float().reshape(-1, TOKENS), following.reshape(-1))
         loss.backward()
         self.buffer[-1] = loss.detach()
         return bool(self.buffer.isfinite().all())

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch_gemm import emit
 from torch_gemm import main as gemm_main
@@ -66,8 +66,6 @@ class Ranks:
 
     def __init__(self, options: argparse.Namespace, folder: Path, number: int, start: Start, until: float) -> None:
         self.options, self.folder, self.start, self.until = options, folder, start, until
-        if options.index == 0:
-            check_port(options.port + number)
         # A CPU has no ranks of its own to share its cores with.
         threads = {"OMP_NUM_THREADS": "1"} if options.device == "cpu" else {}
         self.processes = []
@@ -101,11 +99,11 @@ class Ranks:
         try:
             self._wait()
         except Problem:
+            statuses = [process.poll() for process in self.processes]
             self.end()
             self.print_lines()
-            for local, process in enumerate(self.processes):
-                found = read_place(self.place(local).read_bytes())
-                emit(line="place", rank=self.options.first_rank + local, gpu=local, run=self.start.name, status=process.returncode, **found)
+            for local, found in enumerate(self.places()):
+                emit(line="place", rank=self.options.first_rank + local, gpu=local, run=self.start.name, status=statuses[local], **found)
             raise
         finally:
             self.end()
@@ -114,34 +112,28 @@ class Ranks:
             self.print_lines()
 
     def _wait(self) -> None:
-        noticed = 0.0
+        since = 0.0
         while True:
-            now = time.monotonic()
-            statuses = [process.poll() for process in self.processes]
-            if all(status == 0 for status in statuses) and self.start.kill < 0:
+            now, statuses = time.monotonic(), [process.poll() for process in self.processes]
+            killed = [place["step"] == self.start.kill and place["phase"] in ("compute", "communicate") for place in self.places()]
+            early = any(status and not killed[local] for local, status in enumerate(statuses))
+            since = since or (now if early or all(killed) else 0.0)
+            if None not in statuses or (since and now - since > ERRORS_S):
+                if early:
+                    raise self._early(statuses)
                 return
-            over = self._at_kill() if self.start.kill >= 0 else any(statuses)
-            noticed = noticed or (now if over else 0.0)
-            if over and (now - noticed > ERRORS_S or None not in statuses):
-                if self.start.kill >= 0:
-                    return
-                raise self._early(statuses)
-            if any(statuses) and not over:
-                raise self._early(statuses)
             if now > self.until:
                 raise Problem(HANGS, "hangs", f"the ranks did not end within {self.options.limit_s} s")
             time.sleep(POLL_S)
 
-    def _at_kill(self) -> bool:
-        """All ranks stand in the step in which the last one kills itself."""
-        places = [read_place(self.place(local).read_bytes()) for local in range(len(self.processes))]
-        return all(place["step"] == self.start.kill and place["phase"] in ("compute", "communicate") for place in places)
+    def places(self) -> list[dict[str, Any]]:
+        """Where each rank stands, or stood last."""
+        return [read_place(self.place(local).read_bytes()) for local in range(len(self.processes))]
 
     def _early(self, statuses: list[int | None]) -> Problem:
         if NO_TORCH in statuses:
             return Problem(NO_TORCH, "no_torch", f"{sys.executable} has no PyTorch")
-        places = [read_place(self.place(local).read_bytes()) for local in range(len(statuses))]
-        if any(place["phase"] == "meet" for place in places):
+        if {status for status in statuses if status} == {ALONE}:
             return Problem(ALONE, "alone", "not all ranks met")
         return Problem(FAILED, "failed", "a rank ended before its last step")
 
@@ -214,7 +206,10 @@ def main(words: list[str]) -> int:
     until = time.monotonic() + options.limit_s - END_S
     with tempfile.TemporaryDirectory(prefix="training-", dir=".") as folder:
         try:
-            for number, start in enumerate(starts_of(options)):
+            starts = starts_of(options)
+            for number in range(len(starts) if options.index == 0 else 0):
+                check_port(options.port + number)
+            for number, start in enumerate(starts):
                 Ranks(options, Path(folder), number, start, until).run()
         except Problem as e:
             emit(line="problem", problem=e.name, detail=e.detail)

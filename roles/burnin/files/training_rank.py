@@ -22,7 +22,7 @@ from torch_gemm import digest, emit, versions
 from training_model import LEARNING_RATE, Gradients, new_model, sequences
 from training_places import Place
 
-NO_TORCH, FAILED = 3, 4
+NO_TORCH, FAILED, ALONE = 3, 4, 5
 # The batch of the probe is that of no step.
 PROBE_STEP = 1 << 20
 # Who leaves first takes the store along.
@@ -33,7 +33,7 @@ class AbsentError(Exception):
     """Ranks that did not come in time."""
 
     def __init__(self, missing: list[int]) -> None:
-        super().__init__(f"ranks that did not come: {', '.join(map(str, missing))}")
+        super().__init__(f"ranks that did not come: {', '.join(map(str, missing)) or 'some'}")
         self.missing = missing
 
 
@@ -41,13 +41,18 @@ def meet(torch: Any, options: argparse.Namespace) -> Any:
     """Find the other ranks at the first one, and join the process group.
 
     Raises:
-        AbsentError: some of them did not come; only the first rank sees who.
+        AbsentError: some of them did not come. The first rank sees who, the others only whether it is there itself.
     """
     dist = torch.distributed
     wait = timedelta(seconds=options.meet_s)
     first = options.rank == 0
-    store = dist.TCPStore(options.address, options.port, options.world, first, timeout=wait, wait_for_workers=False)
-    store.set(f"here{options.rank}", "1")
+    try:
+        store = dist.TCPStore(options.address, options.port, options.world, first, timeout=wait, wait_for_workers=False)
+        store.set(f"here{options.rank}", "1")
+    except RuntimeError:
+        if first:
+            raise
+        raise AbsentError([0]) from None
     names = [f"here{rank}" for rank in range(options.world)]
     try:
         store.wait(names, wait)
@@ -94,9 +99,9 @@ def train(torch: Any, options: argparse.Namespace, device: Any, place: Place) ->
         if step == options.save and options.local == 0:
             torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, checkpoint)
         place.at(step, "compute")
-        tokens = sequences(torch, step, options.rank, options.batch, options.sequence)
+        batch = sequences(torch, step, options.rank, options.batch, options.sequence)
         begun = time.monotonic()
-        finite = gradients.compute(tokens)
+        finite = gradients.compute(batch)
         if not finite and found["bad_step"] is None:
             found["bad_step"] = step
         if step == options.kill and options.rank == options.world - 1:
@@ -169,7 +174,7 @@ def main(words: list[str]) -> int:
             run(torch, options, Place(memory))
         except AbsentError as e:
             emit(line="error", run=options.run, rank=options.rank, error=str(e), missing=e.missing)
-            return FAILED
+            return ALONE
         except RuntimeError as e:
             # What CUDA, NCCL and gloo report: out of memory, a GPU that is gone, a connection that another rank closed.
             text = (str(e).strip().splitlines() or [type(e).__name__])[0]

@@ -11,7 +11,7 @@ from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.direction import LOWER_IS_BETTER
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import with_hint
-from clusterctl.core.gates.judging.training_outputs import absent_nodes, node_output, read_partly, waited_for, waited_text
+from clusterctl.core.gates.judging.training_outputs import absent_nodes, ranks_output, read_partial_training, waited_for, waited_text
 from clusterctl.core.gates.judging.training_runs import TrainingGroup, figures, loss_text, training_faults
 from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, OwnCommand, of_run, step_beside
 from clusterctl.core.gates.planning.step import GateSteps, Obstacle
@@ -58,8 +58,8 @@ class TrainingProxySettings(GroupSettings):
         width, layers: of the transformer, with 12 x layers x width^2 weights and a few more: 50 million by default, whose gradients are 200 MB a step.
         sequence, batch: tokens of a sequence, and sequences of a rank in each step.
         steps: the first tenth counts for no time. Assumed: no public number says how many show a rank that is slow.
-        loss_falls_percent: by which the mean loss of the last tenth of all steps must be below that of the first tenth. Assumed; a model of width 64
-            falls by 35 % in 100 steps (PyTorch 2.13 on CPUs).
+        loss_falls_percent: by which the mean loss of the last tenth of all steps must be below that of the first tenth. Assumed; the default model fell by
+            a third in 40 steps with one sequence of 256 a step (PyTorch 2.13 on a CPU).
         slower_percent: above the median of equal GPUs, of the median time that a rank computes in a step. Assumed: good GPUs of a model differ by 9 %.
         kill_rank: the ranks start again from a checkpoint, the last one kills itself, and all resume from the checkpoint. Takes as long again.
         resume_tolerance: share by which a loss after the checkpoint may differ from that without a restart. On CPUs there is no difference; on GPUs NCCL
@@ -96,6 +96,8 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
     actions: ClassVar[Mapping[GateReason, str]] = {
         GateReason.PORT_TAKEN: "end what listens there on {node}, or set gates_settings.training_proxy.port to the first of three free ports; "
         + _AGAIN,
+        GateReason.TOOL_FAILED: _MEASURE + "the errors of its ranks are in the run directory; " + _AGAIN,
+        GateReason.TIMED_OUT: _MEASURE + _AGAIN,
         GateReason.LOSS_NOT_FINITE: _MEASURE + _AGAIN,
         GateReason.RANKS_DIFFER: _MEASURE + _AGAIN,
         GateReason.RANK_SLOW: _MEASURE + "look at its clocks, power and PCIe link, and at what else runs on its CPUs; " + _AGAIN,
@@ -153,7 +155,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         outputs: dict[str, TrainingRun] = {}
         missing: dict[str, GateResult] = {}
         for name in lead.peers:
-            found = node_output(self, records.get(name), parts[name], steps=settings.steps, kill_rank=settings.kill_rank)
+            found = ranks_output(self, records.get(name), parts[name], steps=settings.steps, kill_rank=settings.kill_rank)
             if isinstance(found, GateResult):
                 missing[name] = replace(found, node=name, peers=lead.peers)
             else:
@@ -189,7 +191,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         self, lead: RawRecord, records: Mapping[str, RawRecord], missing: Mapping[str, GateResult], parts: Mapping[str, NodePart]
     ) -> list[GateResult]:
         """The results of a training that ended early: of a node with a reason of its own, that; of all others that the group is not whole."""
-        partly = {name: run for name in lead.peers if (run := read_partly(records.get(name)))}
+        partly = {name: run for name in lead.peers if (run := read_partial_training(records.get(name)))}
         behind = waited_for(partly)
         absent = {name for run in partly.values() for name in absent_nodes(run, parts)}
         text = waited_text(behind) or (f"{', '.join(sorted(absent))} did not come" if absent else "")
@@ -217,7 +219,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
 
     def last_line(self, record: RawRecord) -> str:
         """What ended it, and the first error of a rank."""
-        run = read_partly(record)
+        run = read_partial_training(record)
         if run is None:
             return super().last_line(record)
         return ": ".join(filter(None, (run.detail, *(e.error for e in run.errors[:1])))) or super().last_line(record)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterctl_tools.training_proxy import NodePart, RankPlace, TrainingRun
 
 
-def node_output(gate: Gate[Any], record: RawRecord | None, part: NodePart, *, steps: int, kill_rank: bool) -> TrainingRun | GateResult:
+def ranks_output(gate: Gate[Any], record: RawRecord | None, part: NodePart, *, steps: int, kill_rank: bool) -> TrainingRun | GateResult:
     """The whole output of a node that was to have a part in the training, or its result without one."""
     if record is None:
         return GateResult(gate.name, "", Outcome.COULD_NOT_RUN, "complete", detail="no record came back", reason=GateReason.NO_RECORD)
@@ -41,7 +41,7 @@ def node_output(gate: Gate[Any], record: RawRecord | None, part: NodePart, *, st
     return run
 
 
-def read_partly(record: RawRecord | None) -> TrainingRun | None:
+def read_partial_training(record: RawRecord | None) -> TrainingRun | None:
     """What came back of an output; None where it is another one."""
     try:
         return read_run(record.stdout) if record else None

@@ -25,8 +25,6 @@ _SHOWN = 5
 _SOURCE = "training_proxy.py of the burn-in"
 # Fewer equal GPUs have no median that one of them does not move.
 _LEAST_RANKS = 3
-# Where a loss is near 0, a share of it is nothing.
-_LEAST_LOSS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +138,7 @@ def _resumed_otherwise(group: TrainingGroup) -> TrainingFault | None:
     whole = group.losses()
     for _, rank in group.ranks(RESUMED)[:1]:
         for step, (again, once) in enumerate(zip(rank.losses, whole[rank.start :], strict=True), rank.start):
-            if abs((again or 0.0) - (once or 0.0)) > group.resume_tolerance * max(abs(once or 0.0), _LEAST_LOSS):
+            if abs((again or 0.0) - (once or 0.0)) > group.resume_tolerance * abs(once or 0.0):
                 text = f"resumed from the checkpoint of step {rank.start}, the loss of step {step} is {again}, and was {once}"
                 return _fault(group, "resume", GateReason.RESUME_DIFFERS, set(), text)
     return None
