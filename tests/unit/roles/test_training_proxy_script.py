@@ -57,12 +57,12 @@ def test_agents_run_the_planned_steps_and_a_killed_rank_resumes_bit_for_bit(tmp_
         "resume_tolerance": 0.0,
     }
     shape: dict[str, Any] = {
-        "width": 64,
+        "width": 256,
         "layers": 1,
-        "sequence": 16,
-        "batch": 4,
+        "sequence": 32,
+        "batch": 16,
         "steps": 24,
-        "loss_falls_percent": 0.1,
+        "loss_falls_percent": 2.0,
         "slower_percent": 99.0,
         "meet_s": 60,
     }
