@@ -11,7 +11,7 @@ from support.roles import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "faults"
 _VOCABULARY = "vocabulary.yml"
-# No profile has them: they need PyTorch, fio or stressapptest, which a site installs, or a limit that fits its network.
+# The profiles observe them, at level full: they need PyTorch, fio or stressapptest, which a site installs, or a limit that fits its network.
 ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory", "rdma_latency")
 
 Kind = Literal[

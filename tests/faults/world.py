@@ -46,7 +46,7 @@ class Rack:
 
     Attributes:
         seed: of the noise, which differs from rack to rack; `changes`: the fault, none in a healthy rack.
-        added_gates: those that its site adds to every level; no profile has them.
+        added_gates: those that its site has at every level, and that decide there; the profile has them at level full, observed.
     """
 
     seed: str
@@ -80,9 +80,10 @@ def spec() -> NodeSpec:
 
 @cache
 def nodes(added_gates: tuple[str, ...] = ()) -> tuple[Node, ...]:
-    """The nodes of every rack, with gates that their site adds to every level."""
-    levels = {level: [*names, *added_gates] for level, names in spec().gates["gates_levels"].items()}
-    own = replace(spec(), gates={**spec().gates, "gates_levels": levels})
+    """The nodes of every rack, with gates that their site adds to every level and observes no longer."""
+    levels = {level: list(dict.fromkeys([*names, *added_gates])) for level, names in spec().gates["gates_levels"].items()}
+    observe = tuple(one for one in spec().observe if one.get("gate") not in added_gates)
+    own = replace(spec(), gates={**spec().gates, "gates_levels": levels}, observe=observe)
     return tuple(
         Node(name, (PROFILE,), Connection(f"10.0.0.{i + 1}"), Place(leaf=leaf_of(name), su="su1", rack="rack-1"), own)
         for i, name in enumerate(NODES)

@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 
 KEYS = ("check", "gate", "rule", "reason")
 _HOLDS_BACK = frozenset({Outcome.FAIL, Outcome.COULD_NOT_RUN})
-# What a job would pay for with wrong results or its life decides always: wrong sums, a GPU that is gone, memory to be replaced, an error or a
-# reboot under load. It is no matter of a threshold, so there is nothing to get to know first.
+# What a job would pay for with wrong results or its life decides always: wrong sums, a word of memory or of a file that is read otherwise than it was written,
+# a GPU that is gone, memory to be replaced, an error or a reboot under load. It is no matter of a threshold, so there is nothing to get to know first.
 ALWAYS_DECIDES = frozenset(
-    {GateReason.WRONG_RESULTS, GateReason.DEVICE_LOST, GateReason.ROW_REMAP, GateReason.RAISED_BY_LOAD, GateReason.REBOOTED}
+    {
+        GateReason.WRONG_RESULTS,
+        GateReason.WRONG_CONTENT,
+        GateReason.DEVICE_LOST,
+        GateReason.ROW_REMAP,
+        GateReason.RAISED_BY_LOAD,
+        GateReason.REBOOTED,
+    }
 )
 
 

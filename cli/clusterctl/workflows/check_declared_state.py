@@ -105,9 +105,10 @@ def _placed(config: Config, problems: Sequence[Problem], known: Collection[Probl
 
 def _gates(nodes: Sequence[Node]) -> list[Problem]:
     """What is wrong with the gates of nodes, each distinct spec judged once."""
-    alike: dict[tuple[str, int], list[Node]] = {}
+    alike: dict[tuple[str, int, frozenset[str]], list[Node]] = {}
     for node in nodes:  # nodes with the same gates share one object of them, which is not read for each
-        alike.setdefault((node.spec.digest, id(node.spec.gates)), []).append(node)
+        observed = frozenset(one.get("gate", "") for one in node.spec.observe if not one.get("rule"))
+        alike.setdefault((node.spec.digest, id(node.spec.gates), observed), []).append(node)
     return [p for members in alike.values() for p in gates_problems(members[0].spec, tuple(n.name for n in members))]
 
 

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.core.gates import registry
 from clusterctl.core.gates.gate import Gate, Scope
@@ -15,11 +14,11 @@ from clusterctl.core.gates.rdma_pair import GATE as RDMA_PAIR
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.core.parsers import TOOLS
 from clusterctl.model.errors import ConfigError
-from clusterctl.model.level import LEVELS, Level
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.level import Level
 
 
 class Fans(NodeGate[GateSettings]):
@@ -119,9 +118,3 @@ def test_a_shipped_gate_is_complete(gate: Gate[GateSettings]) -> None:
 
 def test_the_pair_gate_has_a_unit_for_what_it_judges() -> None:
     assert RDMA_PAIR.unit == "Gb/s"
-
-
-def test_the_levels_of_gpu_nodes_are_those_that_the_gates_are_meant_for() -> None:
-    levels = yaml.safe_load((ROOT / "inventory/common/group_vars/gpu_nodes/gates.yml").read_text(encoding="utf-8"))["gates_levels"]
-    for level in LEVELS:
-        assert set(levels[level]) == {g.name for g in registry.all_gates() if level in g.default_levels}

@@ -120,11 +120,16 @@ def test_a_disk_without_peers_passes_its_floor_and_no_comparison() -> None:
         assert found["peers"] == ((Outcome.PASS, compared) if compared else (Outcome.NOT_APPLICABLE, ""))
 
 
+def test_a_node_that_neither_has_nor_declares_a_disk_is_not_judged() -> None:
+    (result,) = judged([subject(disks=0)], [nvme_record("n1", node_output(0))])
+    assert (result.outcome, result.rule, result.reason, result.hint) == (Outcome.NOT_APPLICABLE, "disks", GateReason.NOT_COVERED, "")
+
+
 def test_a_missing_fio_is_installed_by_the_package_of_the_site() -> None:
     run = nvme_record("n1", '{"problem": "fio: No such file or directory"}\n', exit_status=3)
     (result,) = judged([subject()], [run])
     assert (result.reason, "gpu_tools_packages" in result.hint) == (GateReason.NOT_INSTALLED, True)
-    assert (GATE.default_levels, GATE.needs_floor) == ((), False)
+    assert (GATE.default_levels, GATE.needs_floor) == (("full",), False)
 
 
 @given(st.integers(0, 2000), st.integers(0, 2000))

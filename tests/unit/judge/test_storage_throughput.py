@@ -208,7 +208,7 @@ def test_it_is_measured_at_full_width_only_and_nobody_is_searched_for() -> None:
     assert not any(s for rung in ("rack", "rest") for s in plan_of(subjects, rung).steps.values())
     slow = case_records({"other": {"n1": {"flock": {"while_held": "granted"}}}}, NAMES)
     assert not plan_search(subjects, slow, "full", ["storage_throughput"], rung="", number=1).busy
-    assert (GATE.default_levels, GATE.needs_floor) == ((), False)
+    assert (GATE.default_levels, GATE.needs_floor) == (("full",), False)
 
 
 def test_a_run_directory_has_what_the_judge_reads_of_the_mounts() -> None:

@@ -150,4 +150,4 @@ def test_an_interpreter_without_pytorch_is_reported_in_one_line() -> None:
 def test_matrices_that_fill_a_host_are_refused() -> None:
     with pytest.raises(ValueError, match="32768"):
         TorchGemmSettings(size=65536)
-    assert GATE.default_levels == ()
+    assert GATE.default_levels == ("full",)

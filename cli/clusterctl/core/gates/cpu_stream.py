@@ -36,6 +36,7 @@ class CpuStream(NodeGate[CpuStreamSettings]):
     name = "cpu_stream"
     settings_model = CpuStreamSettings
     tool = "stream"
+    default_levels = ("full",)
     units: ClassVar[Mapping[str, str]] = dict.fromkeys(("copy", "scale", "add", "triad"), "MB/s")
 
     def argv(self, settings: CpuStreamSettings, level: Level, subject: Subject) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere

@@ -50,7 +50,7 @@ class Gate(ABC, Generic[S]):
         units: metric -> the unit that baselines of it must have; a metric that is not listed may have any.
         default_levels: the burn-in levels that it is meant for.
         direction: which values of its figures are the better ones.
-        needs_floor: a profile that runs it must have a floor for it, or an upper limit where lower values are better. False where the tool itself decides.
+        needs_floor: a profile in which it decides must have a floor for it, or an upper limit where lower values are better. False where the tool itself decides.
         installed_by: the role that installs the tool; empty where none does.
         always: it takes part in every burn-in, whatever the profile and the command line name.
         reads_stderr: the tool writes part of its result to stderr.

@@ -13,6 +13,7 @@ from clusterctl.core.gates.judging.limits import deciding
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpus_of, hcas_of
 from clusterctl.core.gates.published import published_problems
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
+from clusterctl.core.observe import deciding_gates, parse_observations
 from clusterctl.core.schema_errors import schema_error
 from clusterctl.model.errors import GatesInvalidError
 from clusterctl.model.gate_result import Baseline, BaselineKind
@@ -120,7 +121,8 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     problems += _missing_level_problems(settings)
     problems += baseline_problems(entries, settings, hcas=hcas_of(node), gpus=gpus_of(node), today=today)
     problems += published_problems(entries, settings, gpu_model=gpu_model_of(node), hcas=hcas_of(node))
-    problems += _uncovered_problems(document.gates_levels, entries)
+    named = dict.fromkeys(g for gates in document.gates_levels.values() for g in gates)
+    problems += _uncovered_problems(deciding_gates(named, parse_observations(node.spec.observe, node.name)), entries)
     if problems:
         raise _invalid(node.name, problems)
     always = [gate.name for gate in all_gates() if gate.always]
@@ -179,8 +181,9 @@ def _missing_level_problems(settings: Mapping[str, GateSettings]) -> list[Proble
     return problems
 
 
-def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseline, ...]) -> list[Problem]:
-    declared = {g for gates in levels.values() for g in gates if g in gate_names() and gate_named(g).needs_floor}
+def _uncovered_problems(gates: Iterable[str], entries: tuple[Baseline, ...]) -> list[Problem]:
+    """Of gates that decide: one that is observed may be measured to find its limit."""
+    declared = {g for g in gates if g in gate_names() and gate_named(g).needs_floor}
     directions = {gate: gate_named(gate).direction for gate in sorted(declared)}
     missing = {gate: way.limit for gate, way in directions.items() if not deciding([b for b in entries if b.gate == gate], way)}
     return [Problem("gates_baselines", f"no {limit} for {gate}, so it could never be judged") for gate, limit in missing.items()]

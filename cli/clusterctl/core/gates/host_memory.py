@@ -67,6 +67,7 @@ class HostMemory(NodeGate[HostMemorySettings]):
     name = "host_memory"
     settings_model = HostMemorySettings
     tool = "stressapptest"
+    default_levels = ("full",)
     installed_by = "gpu_tools"
     # The tool itself decides.
     needs_floor = False

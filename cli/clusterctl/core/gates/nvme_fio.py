@@ -82,6 +82,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
     name = "nvme_fio"
     settings_model = NvmeFioSettings
     tool = "nvme_read"
+    default_levels = ("full",)
     installed_by = "gpu_tools"
     units: ClassVar[Mapping[str, str]] = {BANDWIDTH: _UNIT}
     # Equal disks decide without one.

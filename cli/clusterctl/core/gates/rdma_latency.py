@@ -42,6 +42,7 @@ class RdmaLatency(PerftestGate[RdmaLatencySettings]):
     name = "rdma_latency"
     settings_model = RdmaLatencySettings
     direction = LOWER_IS_BETTER
+    default_levels = ("full",)
     metric = "latency_typical"
     shown_beside = "latency_p99"
     beside_label = "99 % within"

@@ -90,6 +90,7 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
     name = "storage_throughput"
     settings_model = StorageThroughputSettings
     tool = "storage_throughput"
+    default_levels = ("full",)
     units: ClassVar[Mapping[str, str]] = {
         WRITE: BANDWIDTH_UNIT,
         READ: BANDWIDTH_UNIT,

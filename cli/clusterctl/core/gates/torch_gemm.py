@@ -52,7 +52,7 @@ class TorchGemm(GpuStress):
     settings_model = TorchGemmSettings
     tool = "torch_gemm"
     installed_by = ""
-    default_levels = ()
+    default_levels = ("full",)
 
     def version_argv(self, settings: GpuStressSettings) -> tuple[str, ...]:
         """Of PyTorch."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BANDWIDTH = "read_bandwidth"
 _RUNTIME = "read_runtime"
 _LEAST_SHARE = 0.9
+_NO_DISKS = "no NVMe data disk is declared (hardware_nvme_data_disks), and none was found"
 _SOURCE = "block/blk-core.c of Linux: the errors that a disk's status becomes"
 # Those of a disk and its link; others (no memory, not supported, no permission) say nothing about it. ENXIO: it is gone.
 _DISK_ERRORS = {
@@ -37,7 +38,7 @@ _DISK_ERRORS = {
 
 
 def read_disks(record: RawRecord, output: NvmeRun, declared: int, asked_s: float) -> tuple[tuple[GateResult, ...], tuple[Sample, ...]]:
-    """What is wrong, and the samples of the disks that were read for `asked_s`; `declared`: how many there must be, 0 = at least one."""
+    """What is wrong, and the samples of the disks that were read for `asked_s`; `declared`: how many there must be, 0 = it is not known."""
     problems = list(_missing(record, output, declared))
     samples: list[Sample] = []
     for read in output.reads:
@@ -51,9 +52,12 @@ def read_disks(record: RawRecord, output: NvmeRun, declared: int, asked_s: float
 
 def _missing(record: RawRecord, output: NvmeRun, declared: int) -> Iterator[GateResult]:
     disks, reported = output.disks or (), {r.disk for r in output.reads}
-    if len(disks) < max(declared, 1):
-        detail = f"{len(disks)} NVMe data disks were found ({', '.join(disks) or 'none'}), {max(declared, 1)} are declared or needed"
-        yield replace(_broken(record, "", GateReason.INCOMPLETE, detail), expected=f">= {max(declared, 1)}", found=str(len(disks)))
+    if not disks and not declared:
+        nothing = _broken(record, "", GateReason.NOT_COVERED, _NO_DISKS)
+        yield replace(nothing, outcome=Outcome.NOT_APPLICABLE, rule="disks")
+    elif len(disks) < declared:
+        detail = f"{len(disks)} NVMe data disks were found ({', '.join(disks) or 'none'}), {declared} are declared"
+        yield replace(_broken(record, "", GateReason.INCOMPLETE, detail), expected=f">= {declared}", found=str(len(disks)))
     for disk in disks:
         if disk not in reported:
             yield _broken(record, disk, GateReason.INCOMPLETE, f"no result of {disk} came back")
