@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,8 @@ def test_nineteen_nodes_are_no_class() -> None:
 
 def test_nodes_that_do_not_pass_teach_nothing() -> None:
     assert learned([392.0] * 30, Outcome.FAIL).refusal is NotLearned.NO_VALUES
+    observed = {f"n{i}": replace(result(f"n{i}", 392.0, Outcome.WARN), observed=Outcome.FAIL) for i in range(30)}
+    assert [one.refusal for one in learned_of(observed)] == [NotLearned.NO_VALUES]
 
 
 def test_two_clusters_are_refused_and_both_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

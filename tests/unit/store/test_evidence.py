@@ -127,11 +127,14 @@ def test_past_values_are_returned_oldest_first_with_their_runs_and_no_more_than_
     for number in range(30):
         store.save_gate_results(RUN if number < 15 else LATER, [replace(good, value=400.0 + number)])
     other = [replace(good, value=1.0, outcome=Outcome.FAIL), replace(good, value=2.0, rule="growth"), replace(good, value=None)]
-    store.save_gate_results(LATER, [*other, replace(good, value=3.0, node="r12-n02")])
+    # Observed, it was shown as a warning; it is no good value.
+    other.append(replace(good, value=4.0, outcome=Outcome.WARN, observed=Outcome.FAIL))
+    store.save_gate_results(LATER, [*other, replace(good, value=3.0, node="r12-n02", observed=Outcome.PASS)])
     found = store.past_results([NAME])
     assert [p.result.value for p in found] == [400.0 + number for number in range(10, 30)]
     assert [p.run_id for p in found] == [RUN] * 5 + [LATER] * 15
     assert all(p.run_at for p in found)
     assert found[0].result == replace(good, value=410.0)
+    assert {4.0, 1.0} <= {p.result.value for p in store.past_results([NAME], bad_ones=True)}
     assert [p.result.value for p in store.past_results(["r12-n02", "r12-n99"])] == [3.0]
     assert store.past_results([]) == ()

@@ -123,14 +123,14 @@ class EvidenceRepository(Repository):
     def past_results(self, nodes: Iterable[str], *, bad_ones: bool = False) -> tuple[PastResult, ...]:
         """The newest results with a measured value, oldest first: enough for the last five runs of each figure of each device.
 
-        Only good results, unless `bad_ones`.
+        Only good results, unless `bad_ones`; an observed one has the outcome that it had.
         """
         g = t.gate_results
         found: list[PastResult] = []
         figure = (g.c.node, g.c.gate, g.c.metric, g.c.device, g.c.op, g.c.size_bytes, g.c.tool_version)
         newest_first = func.row_number().over(partition_by=figure, order_by=g.c.id.desc()).label("number")
         outcomes = (Outcome.PASS, Outcome.WARN, *((Outcome.FAIL,) if bad_ones else ()))
-        shown = g.c.outcome.in_([o.value for o in outcomes])
+        shown = func.coalesce(g.c.observed, g.c.outcome).in_([o.value for o in outcomes])
         for part in slices(nodes):
             of_nodes = select(g, newest_first).where(g.c.node.in_(part), g.c.value.is_not(None), shown, g.c.rule.in_(VALUE_RULES))
             inner = of_nodes.subquery()

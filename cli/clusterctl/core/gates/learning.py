@@ -73,7 +73,7 @@ def _floors_in_force(subject: Subject) -> Iterator[Baseline]:
 def _measured(entry: Baseline, subject: Subject, results: Sequence[GateResult]) -> _Measured | None:
     """What a node measured that passes the gate."""
     own = [r for r in results if r.gate == entry.gate]
-    if not own or any(r.outcome not in GOOD for r in own):
+    if not own or any((r.observed or r.outcome) not in GOOD for r in own):
         return None
     of_metric = [r for r in own if (r.metric, r.unit) == (entry.metric, entry.unit) and r.value is not None]
     # A result of pairs names its operation where its floor does not, and no size.
