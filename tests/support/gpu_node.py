@@ -28,6 +28,8 @@ def declared(role: str, **changes: Any) -> dict[str, Any]:
         path = GROUP_VARS / group / f"{role}.yml"
         if path.is_file():
             variables |= yaml.safe_load(path.read_text())
+    if role == "gpu_tools":
+        variables["gpu_tools_packages"] = [*variables.pop("tool_packages_platform"), *variables.pop("tool_packages_site")]
     return {**_with_ubuntu_versions(variables), **changes}
 
 
