@@ -24,7 +24,7 @@ BOOTED = "2026-11-20T08:00:00+00:00 kernel: Linux version 6.8.0-60-generic\n"
 def declared(role: str, **changes: Any) -> dict[str, Any]:
     """The variables of a role for HGX H100 with InfiniBand: defaults, then the profile, then `changes`."""
     variables = dict(load_role(ROOT / "roles" / role).defaults)
-    for group in ("gpu_nodes", "platform_hgx", "profile_hgx_h100", "fabric_ib", "fabric_ib_ndr_x8", "profile_hgx_h100_ib"):
+    for group in ("all", "gpu_nodes", "platform_hgx", "profile_hgx_h100", "fabric_ib", "fabric_ib_ndr_x8", "profile_hgx_h100_ib"):
         path = GROUP_VARS / group / f"{role}.yml"
         if path.is_file():
             variables |= yaml.safe_load(path.read_text())
