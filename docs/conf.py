@@ -38,6 +38,7 @@ NAVIGATION = {
         "how-to/quarantined-node",
         "how-to/read-the-report",
         "how-to/one-gate",
+        "how-to/observed-gates",
         "how-to/hosts-with-containers",
         "how-to/power-and-bmc",
         "how-to/queue",

@@ -33,7 +33,7 @@ NAMED_BY_SITE = {
 }
 OBSERVED = ("torch_gemm", "cpu_stream", "host_memory", "nvme_fio", "rdma_latency", "storage_throughput")
 PROFILE = "profile_hgx_h100_ib"
-ALL_NAMED = {"gates_settings_site": NAMED_BY_SITE}
+ALL_NAMED: dict[str, Any] = {"gates_settings_site": NAMED_BY_SITE}
 PROFILES = pytest.mark.parametrize("name", sorted(list_hosts([COMMON]).idle_profiles))
 
 
