@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from clusterctl.adapters.inventory.load import list_hosts, load_nodes, load_profile
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.judging.limits import deciding
@@ -23,6 +23,9 @@ from clusterctl.model.node import Connection, Node, Place
 from support.gates import SOURCE, TODAY
 from support.host_memory import memory_record, node_memory_output
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COMMON, LAB = ROOT / "inventory" / "common", ROOT / "inventory" / "lab"
 # What only a site can name, without which the gate is left out of its level, and why.
@@ -150,3 +153,9 @@ def test_a_misspelt_gate_is_no_longer_observed_by_nobody() -> None:
         node(observe_except=["host_mem"])
     # One that a later version has no longer on its list, as the gates that decide today.
     assert node(observe_except=["gpu_stress"]).spec.observe == node().spec.observe
+
+
+def test_a_node_that_is_never_burnt_in_observes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").write_text("all: {vars: {node_roles: [kernel]}, hosts: {n1: {}}}\n", encoding="utf-8")
+    (one,) = load_nodes([COMMON, tmp_path], "n1", content=ROOT)
+    assert one.spec.observe == ()
