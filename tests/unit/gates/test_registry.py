@@ -118,3 +118,11 @@ def test_a_shipped_gate_is_complete(gate: Gate[GateSettings]) -> None:
 
 def test_the_pair_gate_has_a_unit_for_what_it_judges() -> None:
     assert RDMA_PAIR.unit == "Gb/s"
+
+
+@pytest.mark.parametrize("gate", [g for g in registry.all_gates() if not g.always], ids=lambda g: g.name)
+def test_a_gate_is_measured_alone_by_options_that_name_a_level_with_it(gate: Gate[GateSettings]) -> None:
+    words = gate.options.split()
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    assert given["--gates"] == gate.name
+    assert given.get("--level", "standard") in gate.default_levels

@@ -126,6 +126,7 @@ def test_a_gate_that_could_not_run_holds_a_node_back_only_once_it_decides(gate: 
         ({}, 0, None, Outcome.PASS),
         ({"incidents": 5}, 6, GateReason.WRONG_CONTENT, Outcome.FAIL),
         ({"ran_s": 10}, 0, GateReason.WRONG_RUN, Outcome.WARN),
+        ({"killed_by": 7}, 6, GateReason.TEST_FAILED, Outcome.WARN),
     ],
 )
 def test_wrong_memory_decides_at_once_and_nothing_else_of_an_observed_gate(
@@ -135,6 +136,9 @@ def test_wrong_memory_decides_at_once_and_nothing_else_of_an_observed_gate(
     (result,) = judge([subject_of(node(), TODAY)], [run], level="full", gates=["host_memory"])
     assert (result.reason, result.outcome) == (reason, outcome)
     assert (gates_exit_code([result]) == 0) is (outcome is not Outcome.FAIL)
+    (decided,) = judge([subject_of(node(observe_except=["host_memory"]), TODAY)], [run], level="full", gates=["host_memory"])
+    assert decided.observed is None
+    assert decided.outcome is (result.observed or outcome)
 
 
 def test_a_site_observes_more_and_keeps_what_the_profile_observes() -> None:

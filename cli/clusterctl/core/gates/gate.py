@@ -141,6 +141,12 @@ class Gate(ABC, Generic[S]):
                 laws.append(replace(floor, kind=BaselineKind.CEILING, value=rate, source="physical: line rate of the declared hardware"))
         return (*declared, *laws)
 
+    @property
+    def options(self) -> str:
+        """By which `clusterctl burnin` measures this gate alone: its name, and its level where the default one is not meant for it."""
+        levels = self.default_levels
+        return f"--gates {self.name}" if not levels or "standard" in levels else f"--level {levels[0]} --gates {self.name}"
+
     def hint(self, result: GateResult) -> str:  # noqa: ARG002 for gates to override
         """What to do next about a measurement that did not pass."""
         return ""

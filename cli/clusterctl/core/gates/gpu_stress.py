@@ -197,9 +197,7 @@ class GpuStress(Gate[GpuStressSettings]):
         """By the rule: heat and power are of the chassis, the rate per clock is of the GPU."""
         action = _POWER if result.metric == POWER_BRAKE else _ACTIONS.get(result.rule, _ACTIONS["rate"])
         action = _LOST if result.reason is GateReason.DEVICE_LOST else action
-        return f"{action}, then `clusterctl burnin {result.node} --gates {self.name}`".format(
-            node=result.node, gpu=result.device or "the GPU"
-        )
+        return f"{action}, then `clusterctl burnin {result.node} {self.options}`".format(node=result.node, gpu=result.device or "the GPU")
 
 
 def _among(once: Evidence, repeats: Sequence[RawRecord], nodes: Collection[str]) -> Evidence:

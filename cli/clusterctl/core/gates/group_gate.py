@@ -308,7 +308,7 @@ class GroupGate(Gate[G]):
 
     def _without(self, suspects: Sequence[str], names: Sequence[str]) -> str:
         others = ",".join(n for n in names if n not in suspects)
-        again = f": `clusterctl burnin {others} --gates {self.name}`" if "," in others else ""
+        again = f": `clusterctl burnin {others} {self.options}`" if "," in others else ""
         return f"rerun without {', '.join(suspects)}{again}"
 
     def _group_failed(self, result: GateResult, names: Sequence[str], suspects: Sequence[str]) -> GateResult:
@@ -320,9 +320,7 @@ class GroupGate(Gate[G]):
         else:
             detail += "; no node is singled out by it"
             half = names[: len(names) // 2]
-            halve = (
-                f"halve the group to find the part that is bad: `clusterctl burnin {','.join(half)} --gates {self.name}`, then the rest; "
-            )
+            halve = f"halve the group to find the part that is bad: `clusterctl burnin {','.join(half)} {self.options}`, then the rest; "
             hint = (halve if len(half) > 1 else "") + self.hint(result)
         return replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail, hint=hint)
 

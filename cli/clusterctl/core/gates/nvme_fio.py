@@ -41,8 +41,8 @@ _SLOW = (
 )
 _FAILED = "{disk} returns errors: read the kernel log and `nvme smart-log /dev/{disk}`, save its data and replace it"
 _INSTALL = "add the package of fio to gpu_tools_packages (docs/reference/gates.md), then `clusterctl provision {node}`"
-_SILENT = "a disk does not answer: look for its timeouts in the kernel log, then `clusterctl burnin {node} --gates nvme_fio`"
-_MISSING = "compare `lsblk` and the kernel log with hardware_nvme_data_disks, then `clusterctl burnin {node} --gates nvme_fio`"
+_SILENT = "a disk does not answer: look for its timeouts in the kernel log, then `clusterctl burnin {node} --level full --gates nvme_fio`"
+_MISSING = "compare `lsblk` and the kernel log with hardware_nvme_data_disks, then `clusterctl burnin {node} --level full --gates nvme_fio`"
 
 
 class NvmeFioSettings(GateSettings):
@@ -141,7 +141,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
     def hint(self, result: GateResult) -> str:
         """By what was found."""
         action = _FAILED if result.reason is GateReason.TEST_FAILED else _SLOW
-        return f"{action.format(disk=result.device or 'each disk')}; then `clusterctl burnin {result.node} --gates {self.name}`"
+        return f"{action.format(disk=result.device or 'each disk')}; then `clusterctl burnin {result.node} {self.options}`"
 
     def _timed(self, subject: Subject, level: Level, batch: int, name: str) -> GateStep:
         step = self._step(subject, level, batch)

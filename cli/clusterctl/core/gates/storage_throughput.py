@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # No word of it is `.` or `..`, which leads out of the mount.
 _WORD = r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*"
 _FOLDER = f"^{_WORD}(/{_WORD})*$"
-_AGAIN = "then `clusterctl burnin {node} --partners NODE --gates storage_throughput`"
+_AGAIN = "then `clusterctl burnin {node} --partners NODE --level full --gates storage_throughput`"
 _SLOW = "compare with fewer nodes: what half of them reach and all do not is limited by the server, its slots or its network"
 _WRONG = "save nothing on this file system until it is explained: read the kernel log of {node} and that of the server, compare client versions and mount options with a node that read right"
 _NO_MOUNTS = "no file system that nodes share is declared to be mounted: storage_client_mounts has none that is required and writable"

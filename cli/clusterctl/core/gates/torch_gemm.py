@@ -113,7 +113,7 @@ class TorchGemm(GpuStress):
         if result.rule != METRIC:
             return super().hint(result)
         action = _DIED if result.reason is GateReason.TEST_FAILED else _DIFFER if result.outcome is Outcome.COULD_NOT_RUN else _WRONG
-        return f"{action}; then `clusterctl burnin {result.node} --gates {self.name}`".format(gpu=result.device or "the GPU")
+        return f"{action}; then `clusterctl burnin {result.node} {self.options}`".format(gpu=result.device or "the GPU")
 
 
 def _read(record: RawRecord) -> TorchRun | None:

@@ -114,7 +114,7 @@ def _without_evidence(
     gate: Gate[Any], node: str, impossible: Mapping[tuple[str, str], Obstacle], failed_before: Mapping[str, str]
 ) -> GateResult:
     reason, detail = GateReason.NO_EVIDENCE, "no evidence: nothing of this gate came back from the node"
-    hint = f"run `clusterctl burnin {node} --gates {gate.name}`"
+    hint = f"run `clusterctl burnin {node} {gate.options}`"
     if obstacle := impossible.get((gate.name, node)):
         reason, detail, hint = obstacle.reason, obstacle.why, obstacle.hint
     elif gate.scope is Scope.GROUP and node in failed_before:

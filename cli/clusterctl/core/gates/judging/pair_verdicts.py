@@ -65,7 +65,7 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
     if broken or graph.of(end, LinkState.BROKEN):
         return _not_measured(gate, graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
     detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
-    hint = f"measure it with a known-good node: `clusterctl burnin {subject.name} --gates {gate.name} --partners NODE`"
+    hint = f"measure it with a known-good node: `clusterctl burnin {subject.name} {gate.options} --partners NODE`"
     return replace(blank, rule="coverage", reason=GateReason.NOT_COVERED, detail=detail, hint=hint)
 
 
@@ -78,10 +78,10 @@ def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, faul
     unit = f" of {fault.name}" if fault.name else ""
     if fault.part is SharedPart.UPLINKS:
         detail = f"reads {found} across leaves and is fine inside its own, as are {many}{unit}: the uplinks of the leaf, no HCA"
-        hint = f"check uplinks, routing and congestion control of {fault.name} for rail {fault.rail}, then `clusterctl burnin {blank.node} --gates {gate.name} --partners NODE`"
+        hint = f"check uplinks, routing and congestion control of {fault.name} for rail {fault.rail}, then `clusterctl burnin {blank.node} {gate.options} --partners NODE`"
     else:
         detail = f"reads {found}, as do {many}{unit}, while other rails are fine: the switch of the rail, no HCA"
-        hint = f"check the switch of rail {fault.rail}{unit}, then `clusterctl burnin {blank.node} --gates {gate.name} --partners NODE`"
+        hint = f"check the switch of rail {fault.rail}{unit}, then `clusterctl burnin {blank.node} {gate.options} --partners NODE`"
     return replace(blank, rule="shared", reason=GateReason.SHARED_FAULT, value=value, found=found, detail=detail, hint=hint)
 
 
@@ -156,7 +156,7 @@ def _unclear(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, lin
     value = median([link.value for link in links])
     found = _found(gate, value, hca)
     partners = sorted({link.far(end)[0] for link in links})
-    again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} --gates {gate.name}"
+    again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} {gate.options}"
     if gate.two_of_three and any(graph.fine_elsewhere(link.far(end), end) for link in links):
         unknown = "one measurement of three fails nobody"
         hint = f"measure it again: `{_again(gate, graph, end)}`"
@@ -231,7 +231,7 @@ def _one_way(gate: PairGate[Any], end: End, low: Sequence[Link]) -> str:
 
 def _again(gate: PairGate[Any], graph: Graph, end: End) -> str:
     fine = [link.far(end)[0] for link in graph.of(end, LinkState.LOW) if graph.fine_elsewhere(link.far(end), end)]
-    return f"clusterctl burnin {end[0]} --gates {gate.name}" + (f" --partners {min(fine)}" if fine else "")
+    return f"clusterctl burnin {end[0]} {gate.options}" + (f" --partners {min(fine)}" if fine else "")
 
 
 def _seen(gate: PairGate[Any], end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
