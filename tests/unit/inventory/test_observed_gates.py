@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.inventory.load import list_hosts, load_nodes, load_profile
+from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.judging.limits import deciding
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
+from clusterctl.core.gates.settings import at_level
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.observe_problems import observe_problems
 from clusterctl.model.errors import GatesInvalidError, SpecInvalidError
@@ -89,6 +91,15 @@ def test_new_gates_are_observed_and_each_of_them_is_in_a_level(name: str) -> Non
     assert not list(observe_problems(one, ()))
     assert not set(subject_of(one, TODAY).deciding("full")) & set(OBSERVED)
     assert set(subject_of(one, TODAY).deciding("standard")) == levels(one)["standard"] | {"load_errors"}
+
+
+def test_the_loads_of_level_full_leave_room_for_the_rest_within_eight_hours() -> None:
+    profile = profile_of(node(**ALL_NAMED), TODAY)
+    settings = {name: profile.settings[name] for name in profile.levels["full"] if gate_named(name).scope is Scope.NODE}
+    loads_s = {name: at_level(s.duration_s, "full") for name, s in settings.items() if hasattr(s, "duration_s")}
+    assert set(loads_s) == {"gpu_stress", "gpu_results", "torch_gemm", "host_memory", "nvme_fio"}
+    # dcgm_diag may take two hours, and the gates of pairs and groups take one (docs/reference/gates.md, Levels).
+    assert 4 * 3600 < sum(loads_s.values()) < 5 * 3600
 
 
 def test_a_node_without_data_disks_has_no_gate_for_them() -> None:
