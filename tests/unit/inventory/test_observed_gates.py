@@ -34,9 +34,10 @@ COMMON, LAB = ROOT / "inventory" / "common", ROOT / "inventory" / "lab"
 NAMED_BY_SITE = {
     "torch_gemm": {"program": "/opt/torch/bin/python3"},  # no package of a distribution has PyTorch for the GPU
     "cpu_stream": {"program": "/opt/stream/stream_c.exe"},  # its array size is compiled in, for the processors of the node
+    "training_proxy": {"program": "/opt/torch/bin/python3"},  # as torch_gemm
     "storage_throughput": {"mounts": ["scratch"]},  # it writes to a file system that running jobs use, too
 }
-OBSERVED = ("torch_gemm", "cpu_stream", "host_memory", "nvme_fio", "rdma_latency", "storage_throughput")
+OBSERVED = ("torch_gemm", "cpu_stream", "host_memory", "nvme_fio", "rdma_latency", "storage_throughput", "training_proxy")
 PROFILE = "profile_hgx_h100_ib"
 ALL_NAMED: dict[str, Any] = {"gates_settings_site": NAMED_BY_SITE}
 PROFILES = pytest.mark.parametrize("name", sorted(list_hosts([COMMON]).idle_profiles))

@@ -135,12 +135,12 @@ def test_a_node_without_gpus_or_without_others_could_not_run() -> None:
     assert plan_of([training_subject("n1", gpus=0)]).impossible["training_proxy", "n1"].reason is GateReason.NO_DEVICE
 
 
-def test_it_is_measured_at_full_width_only_nobody_is_searched_for_and_no_level_has_it() -> None:
+def test_it_is_measured_at_full_width_only_and_nobody_is_searched_for() -> None:
     subjects = [training_subject(name) for name in NAMES]
     assert not any(s for rung in ("rack", "rest") for s in plan_of(subjects, rung).steps.values())
     slow = case_records({"other": {"n1": {"whole0": {"compute": 90000}}}}, NAMES)
     assert not plan_search(subjects, slow, "full", ["training_proxy"], rung="", number=1).busy
-    assert (GATE.default_levels, GATE.needs_floor) == ((), False)
+    assert not GATE.needs_floor
 
 
 def test_a_partner_is_measured_and_not_judged() -> None:

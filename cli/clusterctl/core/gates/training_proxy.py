@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from clusterctl_tools.training_proxy import NodePart, TrainingRun
 
 _LAST_PORT = 65535 - tool.STARTS + 1
-_AGAIN = "then `clusterctl burnin {node} --partners NODE --gates training_proxy`"
-_MEASURE = (
-    "measure the suspect by itself first: `clusterctl burnin NODE --gates torch_gemm,gpu_stress`, and read its XIDs in the kernel log; "
-)
+_AGAIN = "then `clusterctl burnin {node} --partners NODE --level full --gates training_proxy`"
+_MEASURE = "measure the suspect by itself first: `clusterctl burnin NODE --level full --gates torch_gemm,gpu_stress`, and read its XIDs in the kernel log; "
 _SLOW = "compare compute_time with communication_time: the first is of the GPUs, the second of the network (nccl_group)"
 _REASONS = {
     tool.NO_TORCH: GateReason.NOT_INSTALLED,
@@ -93,6 +91,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
     direction = LOWER_IS_BETTER
     # What is right or wrong needs none; no public number says how long a step of this model takes.
     needs_floor = False
+    default_levels = ("full",)
     actions: ClassVar[Mapping[GateReason, str]] = {
         GateReason.PORT_TAKEN: "end what listens there on {node}, or set gates_settings.training_proxy.port to the first of three free ports; "
         + _AGAIN,
