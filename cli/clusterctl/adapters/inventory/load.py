@@ -150,7 +150,7 @@ def _check_names(names: Iterable[str]) -> None:
 
 def _nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
     _check_names(n["name"] for n in reply["nodes"])
-    sections = reply["sections"]
+    sections, lists = reply["sections"], [tuple(entries) for entries in reply["lists"]]
     digests: dict[tuple[tuple[str, int], ...], str] = {}
     nodes = []
     for n in reply["nodes"]:
@@ -159,7 +159,7 @@ def _nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
         if key not in digests:
             digests[key] = spec_digest(roles)
         spec = NodeSpec(
-            roles=roles, gates=sections[n["gates"]], waivers=tuple(n["waivers"]), digest=digests[key], observe=tuple(n["observe"])
+            roles=roles, gates=sections[n["gates"]], waivers=lists[n["waivers"]], digest=digests[key], observe=lists[n["observe"]]
         )
         nodes.append(_node(n, spec))
     return tuple(nodes)

@@ -11,6 +11,7 @@ from ansible._internal._datatag._tags import SourceWasEncrypted
 from clusterctl.adapters.inventory.ansible_worker import lint, places
 from clusterctl.adapters.inventory.ansible_worker.become import configured
 from clusterctl.adapters.inventory.ansible_worker.classes import ClassResolver
+from clusterctl.adapters.inventory.ansible_worker.entry_lists import EntryLists
 from clusterctl.adapters.inventory.ansible_worker.failures import invalid
 from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, Place, where, where_path
 from clusterctl.adapters.inventory.ansible_worker.own_values import OwnValues
@@ -41,6 +42,7 @@ class Resolution:
         self._variables = InventoryVariables(session)
         self._problems: list[Problem] = []
         self._named: list[Problem] = []  # their nodes are named, even if it is every node of the target
+        self._lists = EntryLists()
         self._contradictions: dict[tuple[tuple[str, int], ...], list[tuple[str, str]]] = {}
 
     def topology(self) -> dict[str, Any]:
@@ -107,6 +109,7 @@ class Resolution:
         self._stop_on_problems(lint_problems)
         return {
             "sections": [c.values for c in classes.classes],
+            "lists": self._lists.distinct,
             "nodes": nodes,
             "lint_problems": [p.to_dict() for p in merge(lint_problems)],
         }
@@ -141,9 +144,9 @@ class Resolution:
             connection["become_password"] = connection["become"] and self._has_become_password(host)
         except ValueError as e:
             self._bad_value(host, str(e))
-        lists: dict[str, list[dict[str, str]]] = {}
+        lists: dict[str, int] = {}
         for name, read in (("waivers", places.waivers), ("observe", places.observed)):
-            lists[name], problems = read(alone.get(name))
+            lists[name], problems = self._lists.number(name, alone.get(name), read)
             raw = self._variables.effective(host).get(name) if problems else None
             for way, message in problems:
                 found = where_path(raw, way, self._variables.place(host, name))
