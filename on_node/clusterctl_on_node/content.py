@@ -15,6 +15,14 @@ PAYLOAD = "payload/"
 _COMPLETE = ".complete"
 _PLAYBOOK_PROGRAM = """#!{python} -I
 import sys
+try:  # the node's own PyYAML where it has libyaml, which the copy in the archive lacks
+    import yaml
+    own = yaml.__with_libyaml__ and yaml.__version__.startswith("6.")
+except Exception:
+    own = False
+if not own:
+    for name in [n for n in sys.modules if n.split(".")[0] in ("yaml", "_yaml")]:
+        del sys.modules[name]
 sys.path.insert(0, {lib!r})
 from ansible.cli.playbook import main
 sys.exit(main())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -68,6 +70,42 @@ def test_a_lock_is_held_once(place: Path) -> None:
     with open_lock(place / "lock") as first, open_lock(place / "lock") as second:
         assert try_lock(first)
         assert not try_lock(second)
+
+
+WHERE = "import sys\nimport yaml\ndef main():\n    print(yaml.__file__, hasattr(yaml, '__with_libyaml__'))\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "taken"),
+    [
+        ("__version__ = '6.0.1'\n__with_libyaml__ = True\n", True),
+        ("__version__ = '6.0.1'\n__with_libyaml__ = False\n", False),
+        ("__version__ = '5.4'\n__with_libyaml__ = True\n", False),
+        ("raise RuntimeError('broken')\n", False),
+        ("from yaml import gone\n", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_the_yaml_of_the_node_is_used_where_it_is_as_good_and_faster(own: str | None, taken: bool, tmp_path: Path) -> None:
+    path = tmp_path / "bundle-a.pyz"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("payload/lib/yaml/__init__.py", "")
+        packed.writestr("payload/lib/ansible/__init__.py", "")
+        packed.writestr("payload/lib/ansible/cli/__init__.py", "")
+        packed.writestr("payload/lib/ansible/cli/playbook.py", WHERE)
+    program = unpacked(path, "a") / "bin" / "ansible-playbook"
+    packages = tmp_path / "packages"
+    (packages / "yaml").mkdir(parents=True)
+    if own is None:
+        (packages / "yaml").rmdir()
+    else:
+        (packages / "yaml" / "__init__.py").write_text(own)
+    start = f"import sys; sys.path.insert(0, {str(packages)!r}); exec(open({str(program)!r}).read())"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", start], capture_output=True, text=True, check=True)
+    where, fast = done.stdout.split()
+    assert where.startswith(str(packages if taken else tmp_path / "content-a"))
+    assert fast == str(taken)
 
 
 def archive(folder: Path, sha256: str, text: str) -> Path:
