@@ -1,6 +1,6 @@
 """`python -m faults`: every row of tests/cases/faults in a rack, and healthy racks with noise; writes build/faults.json.
 
-Rows that are tried with added gates are counted apart; healthy racks have these gates, too. Exits 1 if a healthy node would be quarantined, or a node whose row must pass, or there are fewer rows or racks than the drill asks for. A row that is not detected is no error: it is counted.
+Rows that are tried with added gates, and rows of other racks than that of twelve HGX H100 nodes, are counted apart; healthy racks have these gates, too. Arguments name rows: only these are tried, and printed. Exits 1 if a healthy node would be quarantined, or a node whose row must pass, or there are fewer rows or racks than the drill asks for. A row that is not detected is no error: it is counted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
+from faults.rack_kinds import RACK_KINDS
 from faults.rows import ADDED_GATES, load_rows
 from faults.trials import healthy_rack, tried
 from support.roles import ROOT
@@ -17,21 +18,48 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LEAST_FAULTS, _RACKS = 60, 20
+_LEAST_FAULTS = 60
+_USUAL = "hgx_h100"
 _COUNTED = ("detected", "held", "right_component", "right_action", "named_action")
+_SHOWN = ("faults", *_COUNTED, "healthy_racks", "false_quarantine")
 
 
-def main() -> int:
+def main(names: Sequence[str] = ()) -> int:
     """Run all. Returns the exit status."""
     rows = load_rows()
+    if names:
+        print(json.dumps([tried(row) for row in rows if row.id in names], indent=1))
+        return 0
+    numbers = [(name, number) for name, kind in RACK_KINDS.items() for number in range(kind.healthy_racks)]
     with get_context("spawn").Pool(2) as pool:
         jobs = pool.map_async(tried, rows, chunksize=1)
-        racks = pool.map(healthy_rack, range(_RACKS), chunksize=1)
+        healthy = pool.starmap(healthy_rack, numbers, chunksize=1)
         found = jobs.get()
-    faults = [row for row in found if not row["must_pass"]]
+    parts = {
+        name: _part([row for row in found if row["rack"] == name], [rack for rack in healthy if rack["rack"] == name])
+        for name in RACK_KINDS
+    }
     document: dict[str, Any] = {
         "schema_version": 1,
         "simulated": True,
+        **parts.pop(_USUAL),
+        "racks": parts,
+        "rows": found,
+    }
+    problems = [*_too_few(document), *(text for part in (document, *parts.values()) for text in _held(part))]
+    out = ROOT / "build" / "faults.json"
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(json.dumps(document | {"problems": problems}, indent=1) + "\n", encoding="utf-8")
+    added = _text(document["with_added_gates"], ("faults", *_COUNTED))
+    lines = [f"{name}: {_text(part, _SHOWN)}" for name, part in parts.items()]
+    print("\n".join([*problems, f"with {', '.join(ADDED_GATES)}: {added}", *lines, f"{_text(document, _SHOWN)}; {out}"]))
+    return 1 if problems else 0
+
+
+def _part(found: Sequence[dict[str, Any]], racks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What is counted of the rows and the healthy racks of one kind."""
+    faults = [row for row in found if not row["must_pass"]]
+    return {
         **_totals([row for row in faults if not row["added_gates"]]),
         "with_added_gates": {"gates": ADDED_GATES, **_totals([row for row in faults if row["added_gates"]])},
         "must_pass": len(found) - len(faults),
@@ -42,16 +70,7 @@ def main() -> int:
         "healthy_racks": len(racks),
         "false_quarantine": len({text.partition(":")[0] + rack["seed"] for rack in racks for text in rack["held"]}),
         "healthy": racks,
-        "rows": found,
     }
-    problems = _problems(document)
-    out = ROOT / "build" / "faults.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(document | {"problems": problems}, indent=1) + "\n", encoding="utf-8")
-    added = _text(document["with_added_gates"], ("faults", *_COUNTED))
-    totals = _text(document, ("faults", *_COUNTED, "healthy_racks", "false_quarantine"))
-    print("\n".join([*problems, f"with {', '.join(ADDED_GATES)}: {added}", f"{totals}; {out}"]))
-    return 1 if problems else 0
 
 
 def _text(document: dict[str, Any], names: Sequence[str]) -> str:
@@ -67,13 +86,18 @@ def _totals(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
     }
 
 
-def _problems(document: dict[str, Any]) -> list[str]:
+def _too_few(document: dict[str, Any]) -> list[str]:
     found = [f"{document['faults']} rows"] if document["faults"] < _LEAST_FAULTS else []
-    found += ["fewer than half of the rows are below today's thresholds"] if 2 * document["below_thresholds"] < document["faults"] else []
-    held = [f"{rack['seed']}, {text}" for rack in document["healthy"] for text in rack["held"]]
-    held += [f"row {name}" for name in document["must_pass_held"]]
-    return found + [f"a healthy node would be quarantined: {text}" for text in held]
+    return found + (
+        ["fewer than half of the rows are below today's thresholds"] if 2 * document["below_thresholds"] < document["faults"] else []
+    )
+
+
+def _held(part: dict[str, Any]) -> list[str]:
+    held = [f"{rack['seed']}, {text}" for rack in part["healthy"] for text in rack["held"]]
+    held += [f"row {name}" for name in part["must_pass_held"]]
+    return [f"a healthy node would be quarantined: {text}" for text in held]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

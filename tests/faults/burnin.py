@@ -39,7 +39,7 @@ def burn_in(rack: Rack, level: Level = LEVEL, gates: Sequence[str] | None = None
     def measured(plan: GatePlan, *_: object, **__: object) -> tuple[RawRecord, ...]:
         return tuple(records(rack, plan))
 
-    subjects = tuple(subject_of(node, TODAY) for node in nodes(rack.added_gates))
+    subjects = tuple(subject_of(node, TODAY) for node in nodes(rack.kind, rack.added_gates))
     with TemporaryDirectory() as folder:
         rundir = RunDir(rack.seed, Path(folder))  # the run's id is the seed of its pairs
         with mock.patch.object(measure_and_judge, "measure", measured):
@@ -110,7 +110,7 @@ def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tupl
     elif step.gate == "nccl_group" and step.peers:
         text, status = network_outputs.of_group(rack, step)
     elif step.gate == "nccl_group":
-        text = network_outputs.rank_logs(rack, node, group) if step.name.startswith("ranks") else ""
+        text = network_outputs.rank_logs(rack, node, group, step.argv) if step.name.startswith("ranks") else ""
     else:
         text = network_outputs.pair(rack, node, step)
     return text, status

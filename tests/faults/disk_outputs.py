@@ -19,7 +19,7 @@ _MEASUREMENTS = 3
 
 def reads(rack: Rack, node: str, step: GateStep) -> str:
     """The output of nvme_read.py. A change names a disk by `path`, and by `value` the error with which fio ends."""
-    count = nvme_disks_of(nodes()[0])
+    count = nvme_disks_of(nodes(rack.kind)[0])
     missing = len(rack.of("disk", node))
     number = int(step.name.rpartition(".")[2]) if step.name.startswith(AGAIN) else 0
     changes = [c for c in rack.of("disk_read", node) if number < max(1, round(c.share * _MEASUREMENTS))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -10,7 +11,6 @@ from xml.etree import ElementTree as ET
 from clusterctl.model.pcie_hop import PcieHop
 from clusterctl_lab.simulator import dcgmi, gpu_modes, machine, nvbandwidth, smi_text, sysfs_pci
 from clusterctl_lab.simulator.gpus import GpuView
-from faults.world import GPUS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 DRIVER = "580.126.20"
 _DCGM = "4.5.2"
-_POWER_CAP = "clocks_event_reasons_counters_sw_power_cap"
+# The load keeps every GPU at its power cap for almost a quarter of an hour.
+_UNDER_CAP_US = 880_000_000
+# Three of the four GPUs of a healthy GB200 tray slowed down by software since the driver was loaded (NVIDIA/k8s-test-infra, qx-gb200.xml).
+_SLOWED_ON_A_TRAY_US = (0, 3_400_000, 7_300_000, 5_200_000)
+_POWER_CAP = re.compile(r"(?<=<clocks_event_reasons_counters_sw_power_cap>)\d+(?= us<)")
 _GTS = {5: 32.0}
 
 
@@ -40,8 +44,9 @@ def views(node: str) -> tuple[GpuView, ...]:
             lost=False,
             modes=modes,
             gsp=True,
+            sw_therm_us=_SLOWED_ON_A_TRAY_US[i] if machine.THIS.rack_nvlink else 0,
         )
-        for i in range(GPUS)
+        for i in range(machine.GPUS)
     )
 
 
@@ -54,7 +59,7 @@ def report(rack: Rack, node: str, *, loaded: bool) -> str:
     """`nvidia-smi -q -x` before the load, or after it; under load every GPU was held at its power cap."""
     text = _healthy_report(node)
     if loaded:
-        text = text.replace(f"<{_POWER_CAP}>0 us<", f"<{_POWER_CAP}>880000000 us<")
+        text = _POWER_CAP.sub(lambda found: str(int(found[0]) + _UNDER_CAP_US), text)
     changes = [c for c in (*rack.of("smi", node), *rack.of("gpu_gone", node)) if loaded or c.when != "load"]
     return _changed(text, changes) if changes else text
 
@@ -97,7 +102,7 @@ def _links_changed(text: str, changes: Sequence[Change]) -> str:
     for number, line in enumerate(lines):
         if line.startswith("GPU "):
             gpu = int(line.split()[1].rstrip(":"))
-        for change in (c for c in changes if c.gpu == gpu and line.strip().startswith(f"Link {c.path}: {_name_in(c.value)}")):
+        for change in (c for c in changes if c.gpu in (None, gpu) and line.strip().startswith(f"Link {c.path}: {_name_in(c.value)}")):
             lines[number] = f"\t Link {change.path}: {change.value}"
     return "\n".join(lines) + "\n"
 
@@ -139,7 +144,8 @@ def copies(rack: Rack, node: str, cases: Sequence[str]) -> str:
 def _entry(rack: Rack, node: str, name: str) -> dict[str, Any]:
     count = len(_present(rack, node))
     entry = nvbandwidth.run_test_case(name, count)
-    factors = {c.gpu: c.factor for c in rack.of("copy", node) if c.path == name}
+    changes = [c for c in rack.of("copy", node) if c.path == name]
+    factors = {gpu: c.factor for c in changes for gpu in (range(count) if c.gpu is None else (c.gpu,))}
     matrix = [
         [
             cell
@@ -153,13 +159,14 @@ def _entry(rack: Rack, node: str, name: str) -> dict[str, Any]:
 
 
 def hops(rack: Rack, node: str) -> tuple[PcieHop, ...]:
-    """The links above the GPUs under load: a GPU's own, and the uplink of its switch."""
+    """The links above the GPUs under load: a GPU's own, and the uplink of its switch, if it is below one."""
     found = []
     speed = _GTS[machine.THIS.pcie_gen]
     for view in _present(rack, node):
         address = machine.THIS.gpu_addresses[view.minor]
-        root, uplink, port = sysfs_pci.ports_of(address)
-        for which, lower, upper in (("own", address, port), ("uplink", uplink, root)):
+        root, *switch = sysfs_pci.ports_of(address)
+        own = ("own", address, switch[-1] if switch else root)
+        for which, lower, upper in (own, ("uplink", switch[0], root)) if switch else (own,):
             changes = [c for c in rack.of("pcie_hop", node) if c.gpu == view.minor and c.path == which]
             width = next((int(c.value[1:]) for c in changes if c.value.startswith("x")), 16)
             gts = next((float(c.value) for c in changes if not c.value.startswith("x")), speed)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HOLDS = (Outcome.FAIL, Outcome.COULD_NOT_RUN)
 SHOWN = (*HOLDS, Outcome.WARN)
+_OF_A_GPU = ("hardware.gpu[", "nvlink_domain.gpu[")
 _ITEM = re.compile(r"\[([^\]]*)\]")
 _NVLINK = re.compile(r"GPU (\d+) NVLink \d+")
 _GPU = re.compile(r"GPU (\S+:\S+)")
@@ -82,7 +83,7 @@ def of_checks(node: str, findings: Iterable[Finding], words: Vocabulary) -> tupl
     for f in (f for f in findings if f.outcome in SHOWN):
         item = next(iter(_ITEM.findall(f.check)), "")
         key = _ITEM.sub("", f.check)
-        device = f"gpu{item}" if f.check.startswith("hardware.gpu[") else item
+        device = f"gpu{item}" if f.check.startswith(_OF_A_GPU) else item
         found.append(Statement(node, key, _component(key, device, words), device, f.outcome, _actions(f.hint, words)))
     return tuple(found)
 

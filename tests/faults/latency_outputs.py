@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from faults.world import leaf_of
 from support.latency import latency_output
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def small_messages(rack: Rack, node: str, step: GateStep) -> str:
     """The output of one side of one direction between two adapters; each of both ends adds what a change of it makes slower."""
     ends = sorted((node, step.peer))
     meeting = (step.gate, *ends, step.device, step.name.partition(".turn")[0])
-    us = _IN_LEAF_US if leaf_of(node) == leaf_of(step.peer) else _ACROSS_US
+    us = _IN_LEAF_US if rack.kind.leaf_of(node) == rack.kind.leaf_of(step.peer) else _ACROSS_US
     us *= rack.spread(rack.noise.perftest, *meeting, step.name.rpartition(".")[0])
     if rack.random("collision", *meeting).random() < rack.noise.collisions:
         us *= rack.random("depth", *meeting).uniform(*_COLLIDED)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clusterctl.model.trace_sample import TraceSample
 from clusterctl_lab.simulator import machine
-from faults.world import GPUS, gpu_address
+from clusterctl_lab.simulator.hardware_kinds import HGX_H100
+from faults.world import gpu_address
 from support.torch_gemm import PRODUCTS, RATE_GFLOPS, torch_output
 
 if TYPE_CHECKING:
     from faults.world import Rack
 
 _CLOCK_MHZ = 1485.0
-_RATE_GFLOPS = 769_000.0
 _SOFTWARE_POWER_CAP = "0x0000000000000004"
 # Every five seconds, as agents do, where samples are counted; elsewhere fewer do as well, ten of a short load.
 _EVERY_S, _SELDOM_S, _LEAST_SAMPLES = 5.0, 60.0, 10
@@ -22,13 +22,15 @@ _ANSWER_S, _WAITED_S = 0.2, 30.0
 
 def gemm(rack: Rack, node: str, gpu: int) -> str:
     """The output of ubergemm on one GPU: its rate follows its clock."""
-    rate = _RATE_GFLOPS * _rate_share(rack, "gemm", node, gpu)
+    rate = machine.THIS.gemm_tflops * 1000 * _rate_share(rack, "gemm", node, gpu)
     return f"GFlops:{rate * 0.93:.4e} GFlops\nstarting....\n" + f"GFlops:{rate:.5e} GFlops\n" * 3
 
 
 def torch_gemm(rack: Rack, node: str, gpu: int) -> str:
     """The output of torch_gemm.py on one GPU. Where all of its products are changed, they are equal to each other: only other GPUs show it."""
-    found: dict[str, Any] = {"rate": RATE_GFLOPS * _rate_share(rack, "torch_gemm", node, gpu)}
+    found: dict[str, Any] = {
+        "rate": RATE_GFLOPS * machine.THIS.gemm_tflops / HGX_H100.gemm_tflops * _rate_share(rack, "torch_gemm", node, gpu)
+    }
     for change in (c for c in rack.of("torch_products", node) if c.gpu == gpu):
         if change.share == 1:
             found |= dict.fromkeys(("first", "last", "again"), "b")
@@ -82,7 +84,7 @@ def _rows(rack: Rack, node: str, shown: frozenset[int]) -> str:
     gone = {c.gpu for c in rack.of("gpu_gone", node)}
     changes = [c for i, c in enumerate(rack.of("gemm", node)) if i in shown]
     lines = []
-    for gpu in (g for g in range(GPUS) if g not in gone):
+    for gpu in (g for g in range(machine.GPUS) if g not in gone):
         clock, reasons, temperature, margin = _CLOCK_MHZ * rack.bin_of(node, gpu), _SOFTWARE_POWER_CAP, 62 + gpu, 25 - gpu
         for change in (c for c in changes if c.gpu == gpu):
             clock *= change.clock

@@ -8,11 +8,12 @@ import re
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.nccl_proof import log_file
 from clusterctl_lab.simulator import machine, nccl_debug_log, nccl_tests
 from clusterctl_lab.simulator.peers import Peer
+from faults.domain_outputs import members_of, nccl_problem
 from faults.gpu_outputs import DRIVER, views
 from faults.latency_outputs import small_messages
-from faults.world import leaf_of
 from support.gates import IN_GPU_MEMORY, perftest
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from faults.world import Rack
 
 _NCCL, _TESTS = "2.28.9", "2.17.6"
-_LINE_RATE_GBPS = 400.0
 # OCI and Azure read 384 to 390 with host memory and 375 to 380 with GPU memory on NDR.
 _OF_LINE_RATE = {"rdma_pair": 0.98, "rdma_pair_gpu": 0.945}
+_ONE_NODE = "node"
+_NO_RACK_NVLINK = "NCCL_MNNVL_ENABLE=0"
 _COLLIDED = (0.60, 0.95)
 # Last column of a row of nccl-tests: the values that are wrong in place.
 _WRONG = re.compile(r"^(\s*\d{6,}\s.*\s)0$", re.MULTILINE)
@@ -41,13 +43,14 @@ def pair(rack: Rack, node: str, step: GateStep) -> str:
 
 def _gbps(rack: Rack, node: str, step: GateStep) -> float:
     client, server = (node, step.peer) if step.side == "client" else (step.peer, node)
-    rail = int(step.device.rpartition("_")[2])
+    rail = machine.hca_index(step.device)
     meeting = (step.gate, *sorted((client, server)), step.name.partition(".turn")[0])
-    usual = _LINE_RATE_GBPS * _OF_LINE_RATE[step.gate]
+    line_rate_gbps = float(machine.THIS.line_rate_gbps)
+    usual = line_rate_gbps * _OF_LINE_RATE[step.gate]
     rate = usual * rack.spread(rack.noise.perftest, *meeting, client)
     if rack.random("collision", *meeting).random() < rack.noise.collisions:
-        rate = min(rate, _LINE_RATE_GBPS * rack.random("depth", *meeting).uniform(*_COLLIDED))
-    return min(_LINE_RATE_GBPS, rate * _left(rack, step, client, server, rail))
+        rate = min(rate, line_rate_gbps * rack.random("depth", *meeting).uniform(*_COLLIDED))
+    return min(line_rate_gbps, rate * _left(rack, step, client, server, rail))
 
 
 def _left(rack: Rack, step: GateStep, client: str, server: str, rail: int) -> float:
@@ -58,15 +61,16 @@ def _left(rack: Rack, step: GateStep, client: str, server: str, rail: int) -> fl
         if met and change.gate in ("", step.gate) and change.path in ("", "client" if change.node == client else "server"):
             ends.append(change.factor)
     ends += [c.factor for c in rack.of("rail_switch") if c.rail == rail]
-    crosses = leaf_of(client) != leaf_of(server)
-    ends += [c.factor for c in rack.of("uplink") if c.rail == rail and crosses and c.leaf in (leaf_of(client), leaf_of(server))]
+    leaves = {rack.kind.leaf_of(client), rack.kind.leaf_of(server)}
+    ends += [c.factor for c in rack.of("uplink") if c.rail == rail and len(leaves) > 1 and c.leaf in leaves]
     return min(ends)
 
 
-def _peer(rack: Rack, node: str, run: str) -> Peer:
+def _peer(rack: Rack, node: str, run: str, argv: Sequence[str]) -> Peer:
     gone = {c.gpu for c in rack.of("gpu_gone", node)}
     factor = rack.spread(rack.noise.nccl, run, node)
-    for change in rack.of("nccl", node):
+    way = "network" if _NO_RACK_NVLINK in argv and run != _ONE_NODE else "nvlink"
+    for change in (c for c in rack.of("nccl", node) if c.path in ("", way)):
         factor *= change.factor
     own = [c.factor for c in rack.of("pair", node) if c.share == 1]
     return Peer(
@@ -74,17 +78,19 @@ def _peer(rack: Rack, node: str, run: str) -> Peer:
         driver=DRIVER,
         nccl=_NCCL,
         tests=_TESTS,
-        fabric=True,
+        fabric=all(c.path != "fabric/state" for c in rack.of("smi", node)),
         gdr=True,
         gpus=[view.gpu.bus_id for view in views(node) if view.minor not in gone],
         slowest_hca=min([1.0, *own]),
         nccl_factor=factor,
+        rack=nccl_problem(rack, node),
+        imex=members_of(rack, node),
     )
 
 
 def on_one_node(rack: Rack, node: str, argv: Sequence[str]) -> tuple[str, int]:
     """The output and exit status of NCCL's test on one node."""
-    text, status = _run(argv, [(_peer(rack, node, "node"), len(views(node)))])
+    text, status = _run(argv, [(_peer(rack, node, _ONE_NODE, argv), len(views(node)))])
     for change in rack.of("nccl_output", node):
         text = _WRONG.sub(rf"\g<1>{change.value}", text) if change.path == "wrong" else text.replace(change.path, change.value)
     return text, status
@@ -96,18 +102,19 @@ def of_group(rack: Rack, step: GateStep) -> tuple[str, int]:
     for change in rack.of("group_output"):
         if change.node in step.peers and only in ("", change.hca):
             return change.value, 3
-    return _run(step.argv, _group(rack, step.peers, step.name))
+    return _run(step.argv, _group(rack, step.peers, step.name, step.argv))
 
 
-def rank_logs(rack: Rack, node: str, peers: Sequence[str]) -> str:
-    """What the logs of a node's ranks hold."""
-    files = nccl_debug_log.files("nccl_rank.%h.%p.log", _group(rack, peers, "group"), rack_nvlink=False)
+def rank_logs(rack: Rack, node: str, peers: Sequence[str], argv: Sequence[str]) -> str:
+    """What the logs of a node's ranks hold, which `argv` reads; those of the plain run are of the NVLink of the rack, where there is one."""
+    over_nvlink = machine.THIS.rack_nvlink and argv[-1] == log_file("", "*")
+    files = nccl_debug_log.files("nccl_rank.%h.%p.log", _group(rack, peers, "group", argv), rack_nvlink=over_nvlink)
     logs = [{"name": name, "lines": text.splitlines()} for name, text in files.get(node, {}).items()]
     return json.dumps({"schema_version": 1, "files": logs})
 
 
-def _group(rack: Rack, peers: Sequence[str], run: str) -> list[tuple[Peer, int]]:
-    return [(_peer(rack, name, run), machine.GPUS) for name in peers]
+def _group(rack: Rack, peers: Sequence[str], run: str, argv: Sequence[str]) -> list[tuple[Peer, int]]:
+    return [(_peer(rack, name, run, argv), machine.GPUS) for name in peers]
 
 
 def _run(argv: Sequence[str], group: list[tuple[Peer, int]]) -> tuple[str, int]:

@@ -11,31 +11,38 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from clusterctl_lab.simulator import machine, pseudo_files, sysfs_pci, sysfs_rdma
-from clusterctl_validators import boot_log, test_hardware, test_infiniband, test_nvidia_driver
+from clusterctl.core.gates.planning.devices import nvme_disks_of
+from clusterctl_lab.simulator import machine, pseudo_files, sysfs_iommu, sysfs_pci, sysfs_rdma
+from clusterctl_validators import boot_log, test_hardware, test_infiniband, test_nvidia_driver, test_nvlink_domain
 from clusterctl_validators.probe import CommandResult
 from clusterctl_validators.role_modules import role_of_module
 from clusterctl_validators.sources import LocalSource
-from faults import gpu_outputs
+from faults import domain_outputs, gpu_outputs
 from faults.snapshots import BEFORE_S, BOOT, with_address
-from faults.world import spec
+from faults.world import nodes, spec
 from support.checks import run_some_checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from clusterctl_validators.finding import Finding
+    from faults.rack_kinds import RackKind
     from faults.world import Rack
 
 _NOW_S = 1_763_632_800
 _BOOTED = "2025-11-20T09:00:00+00:00"
 _FAULT_AT = "2025-11-20T09:30:00+00:00"
+_SHOW = "systemctl show -p Id,LoadState,ActiveState,UnitFileState --"
+# As the profiles declare it: adapters reach memory past the IOMMU, on Grace through it.
+_CMDLINE, _CMDLINE_OF_GRACE = "intel_iommu=on iommu=pt", "iommu.passthrough=0"
 _FABRIC_MANAGER = "nvidia-fabricmanager.service"
 # Of the validators, those that read hardware; what a role installs is the subject of other tests.
 _CHECKS = {
     test_hardware: (),
     test_infiniband: ("test_counters",),
     test_nvidia_driver: ("test_fabric_manager",),
+    test_nvlink_domain: (),
 }
 
 
@@ -43,10 +50,10 @@ class FaultyNode(LocalSource):
     """The healthy node with the changes of a fault; a file with no text is absent."""
 
     def __init__(self, rack: Rack, node: str) -> None:
-        super().__init__(str(_healthy()))
+        super().__init__(str(_healthy(rack.kind)))
         self._rack, self._node = rack, node
         changed = {with_address(c.path, c): c.value for c in rack.of("file", node) if c.when != "load"}
-        self._files = {**_counted(rack, node), **changed}
+        self._files = {**_counted(rack, node), **(domain_outputs.files(rack, node) if machine.THIS.rack_nvlink else {}), **changed}
         self._absent = {path for path, text in changed.items() if not text} | {
             f"/sys/bus/pci/devices/{machine.THIS.gpu_addresses[c.gpu or 0]}" for c in rack.of("gpu_gone", node) if c.when != "load"
         }
@@ -75,31 +82,33 @@ class FaultyNode(LocalSource):
         refused = [c for c in rack.of("smi_answer", node) if c.when != "load"]
         report = CommandResult(15, stdout=refused[0].value) if refused else gpu_outputs.report(rack, node, loaded=False)
         stopped = {c.path for c in rack.of("unit", node)}
-        version = spec().roles["nvidia_driver"]["nvidia_driver_fabric_manager_version"]
+        version = spec(rack.kind).roles["nvidia_driver"]["nvidia_driver_fabric_manager_version"]
         return {
             "nvidia-smi -q -x": report,
             "nvidia-smi nvlink -s": gpu_outputs.nvlinks(rack, node),
             "nvidia-smi topo -m": gpu_outputs.topology(rack, node),
             " ".join(boot_log.JOURNAL): _journal(rack, node),
-            "lscpu -J": _LSCPU,
-            "lsblk -J -o NAME,TYPE,MOUNTPOINT": _disks(8 - len(rack.of("disk", node))),
+            "lscpu -J": _lscpu(),
+            "lsblk -J -o NAME,TYPE,MOUNTPOINT": _disks(nvme_disks_of(nodes(rack.kind)[0]) - len(rack.of("disk", node))),
             "date +%s": f"{_NOW_S}\n",
             "nv-fabricmanager --version": f"Fabric Manager version is : {version}\n",
-            f"systemctl show -p Id,LoadState,ActiveState,UnitFileState -- {_FABRIC_MANAGER}": _unit(active=_FABRIC_MANAGER not in stopped),
+            **{f"{_SHOW} {unit}": _unit(unit, active=unit not in stopped) for unit in (_FABRIC_MANAGER, test_nvlink_domain.UNIT)},
+            **(domain_outputs.answers(rack, node) if machine.THIS.rack_nvlink else {}),
         }
 
 
-def findings(rack: Rack, node: str) -> tuple[Finding, ...]:
-    """What the validators find on a node, before any load."""
-    source = FaultyNode(rack, node)
+def findings(rack: Rack, node: str, only: ModuleType | None = None) -> tuple[Finding, ...]:
+    """What the validators find on a node, before any load, or one of them."""
+    source, roles = FaultyNode(rack, node), spec(rack.kind).roles
     found: list[Finding] = []
     for module, names in _CHECKS.items():
-        found += run_some_checks(module, dict(spec().roles[role_of_module(module)]), source, names).values()
+        if only in (None, module) and role_of_module(module) in roles:
+            found += run_some_checks(module, dict(roles[role_of_module(module)]), source, names).values()
     return tuple(found)
 
 
-def _unit(*, active: bool) -> str:
-    return f"Id={_FABRIC_MANAGER}\nLoadState=loaded\nActiveState={'active' if active else 'inactive'}\nUnitFileState=enabled\n"
+def _unit(unit: str, *, active: bool) -> str:
+    return f"Id={unit}\nLoadState=loaded\nActiveState={'active' if active else 'inactive'}\nUnitFileState=enabled\n"
 
 
 def _journal(rack: Rack, node: str) -> str:
@@ -120,16 +129,15 @@ def _counted(rack: Rack, node: str) -> dict[str, str]:
     return found
 
 
-_LSCPU = json.dumps(
-    {
-        "lscpu": [
-            {"field": "Architecture:", "data": "x86_64"},
-            {"field": "Thread(s) per core:", "data": "2"},
-            {"field": "Core(s) per socket:", "data": "56"},
-            {"field": "Socket(s):", "data": "2"},
-        ]
+def _lscpu() -> str:
+    this = machine.THIS
+    fields = {
+        "Architecture:": "x86_64" if this.processor.vendor else "aarch64",
+        "Thread(s) per core:": this.threads_per_core,
+        "Core(s) per socket:": this.cores_per_socket,
+        "Socket(s):": this.sockets,
     }
-)
+    return json.dumps({"lscpu": [{"field": name, "data": str(value)} for name, value in fields.items()]})
 
 
 def _disks(count: int) -> str:
@@ -139,17 +147,18 @@ def _disks(count: int) -> str:
 
 
 @cache
-def _healthy() -> Path:
-    """The files of a healthy node, which all nodes share; once per process."""
+def _healthy(kind: RackKind) -> Path:
+    """The files of a healthy node, which all nodes of a kind share; once per process."""
+    this = kind.hardware
     root = Path(mkdtemp(prefix="faults-"))
     atexit.register(rmtree, root, ignore_errors=True)
     sys = str(root / "sys")
     pseudo_files.write_files(sys, {**sysfs_pci.files(set()), **sysfs_rdma.files("node", {})})
     pseudo_files.make_links(sys, {**sysfs_pci.links(set()), **sysfs_rdma.links()})
-    ports = {f"{name}/1": {} for name in machine.THIS.hca_names}  # type: ignore[var-annotated]
+    ports = {f"{name}/1": {} for name in this.hca_names}  # type: ignore[var-annotated]
     texts: dict[str, str | int | bytes] = {
         "etc/os-release": 'ID=ubuntu\nVERSION_ID="24.04"',
-        "proc/meminfo": f"MemTotal:       {machine.THIS.memory_kib} kB",
+        "proc/meminfo": f"MemTotal:       {this.memory_kib} kB",
         "proc/uptime": f"{BEFORE_S:.2f} 1.0",
         "proc/sys/kernel/random/boot_id": BOOT,
         "run/clusterctl/infiniband-counters.json": json.dumps({"taken_at": _BOOTED, "boot_id": BOOT, "ports": ports}),
@@ -158,6 +167,7 @@ def _healthy() -> Path:
         "sys/devices/system/edac/mc/mc0/ce_noinfo_count": 0,
     }
     pseudo_files.write_files(str(root), texts)
-    iommu = {f"{sysfs_pci.device_folder(a)}/iommu_group/type": "identity" for a in machine.THIS.hca_addresses}
-    pseudo_files.write_files(sys, {**iommu, "class/iommu/dmar0/x": ""})
+    cmdline = _CMDLINE if this.processor.vendor else _CMDLINE_OF_GRACE
+    pseudo_files.write_files(sys, sysfs_iommu.files(cmdline))
+    pseudo_files.make_links(sys, sysfs_iommu.links(cmdline))
     return root

@@ -17,7 +17,7 @@ ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory", "rdma_latency")
 Kind = Literal[
     "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "products", "query", "dcgm",
     "copy", "pcie_hop", "nccl", "nccl_output", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
-    "torch_products", "disk_read", "host_memory", "latency",
+    "torch_products", "disk_read", "host_memory", "latency", "imex",
 ]  # fmt: skip
 When = Literal["always", "load", "before_load"]
 
@@ -30,6 +30,7 @@ class Change(_Model):
     """What one output of a node shows in place of a healthy one.
 
     Attributes:
+        node: `*` for every node of the rack.
         when: always = before the load, too; load = after it only; before_load = before and after it alike, and not by validators.
         path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, or a disk; `{pci}` is the address of the device.
         factor: what is left of a healthy number; clock: the same of the clock.
@@ -72,6 +73,7 @@ class Row(_Model):
     """A fault.
 
     Attributes:
+        rack: the kind of rack, of RACK_KINDS.
         tool: the tool or counter that shows it; number: what it shows.
         below: no absolute limit of today is passed: only peers, growth or nothing at all can show it.
         incident: the public incident that it is.
@@ -80,6 +82,7 @@ class Row(_Model):
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    rack: str = "hgx_h100"
     fault: str
     tool: str
     number: str

@@ -36,7 +36,7 @@ def snapshot(rack: Rack, node: str, *, loaded: bool) -> str:
         "log": {"error": "", "lines": _lines(rack, node, loaded=loaded), "complete_since_s": 0.0},
         "commands": {query: report, links: _output(gpu_outputs.nvlink_errors(rack, node, loaded=loaded))},
         "counters": _counters(rack, node, loaded=loaded),
-        "rates_gbps": {f"{name}/1": 400.0 for name in machine.THIS.hca_names},
+        "rates_gbps": {f"{name}/1": float(machine.THIS.line_rate_gbps) for name in machine.THIS.hca_names},
     }
     return json.dumps(document)
 

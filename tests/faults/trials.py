@@ -9,14 +9,16 @@ from zlib import crc32
 
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
-from faults.node_files import findings
+from faults.rack_findings import findings_of_rack
+from faults.rack_kinds import RACK_KINDS
 from faults.rows import ADDED_GATES, load_vocabulary
-from faults.world import NODES, Rack
+from faults.world import EVERY_NODE, rack_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from faults.rows import Row
+    from faults.world import Rack
 
 _TWINS = 3
 
@@ -24,13 +26,15 @@ _TWINS = 3
 def stated_about(rack: Rack, checked: Sequence[str]) -> tuple[Statement, ...]:
     """What the gates state about all nodes, and the validators about some."""
     words = load_vocabulary()
-    found = of_gates(burn_in(rack), words)
-    return (*found, *(s for name in checked for s in of_checks(name, findings(rack, name), words)))
+    with rack.kind.printing():
+        found = of_gates(burn_in(rack), words)
+        return (*found, *(s for name, own in findings_of_rack(rack, checked).items() for s in of_checks(name, own, words)))
 
 
 @cache
-def _twin(seed: str, added_gates: tuple[str, ...]) -> tuple[Statement, ...]:
-    return stated_about(Rack(seed, added_gates=added_gates), NODES[:1])
+def _twin(kind: str, seed: str, added_gates: tuple[str, ...]) -> tuple[Statement, ...]:
+    rack = rack_of(RACK_KINDS[kind], seed, added_gates=added_gates)
+    return stated_about(rack, rack.kind.nodes[:1])
 
 
 def seed_of(row: Row) -> str:
@@ -40,15 +44,18 @@ def seed_of(row: Row) -> str:
 
 def tried(row: Row) -> dict[str, Any]:
     """A row and its grade."""
-    seed = seed_of(row)
-    faulty = sorted({c.node for c in row.changes if c.node} | {o.node for o in row.oracle if o.node})
+    seed, kind = seed_of(row), RACK_KINDS[row.rack]
+    faulty = sorted(({c.node for c in row.changes} | {o.node for o in row.oracle}) - {"", EVERY_NODE})
+    everywhere = any(c.node == EVERY_NODE for c in row.changes)
     added = ADDED_GATES if row.added_gates else ()
-    stated, healthy = stated_about(Rack(seed, row.changes, added_gates=added), faulty), _twin(seed, added)
+    checked = sorted({*faulty, *(kind.nodes[:1] if everywhere else ())})
+    stated, healthy = stated_about(rack_of(kind, seed, row.changes, added), checked), _twin(row.rack, seed, added)
     behind_a_switch = any(not o.node for o in row.oracle)
     grades = [grade(oracle, stated, healthy, frozenset(faulty)) for oracle in row.oracle]
     held = sorted({s.node for s in stated if s.outcome in HOLDS} - set(faulty))
     return {
         "id": row.id,
+        "rack": row.rack,
         "incident": row.incident,
         "fault": row.fault,
         "tool": row.tool,
@@ -66,15 +73,17 @@ def tried(row: Row) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class HealthyRack:
-    """A rack without a fault: `held`: nodes that would be quarantined, with what says so; `warnings`: results that are shown only."""
+    """A rack without a fault, of the kind `rack`: `held`: nodes that would be quarantined, with what says so; `warnings`: results that are shown only."""
 
+    rack: str
     seed: str
     held: tuple[str, ...]
     warnings: int
 
 
-def healthy_rack(number: int) -> dict[str, Any]:
+def healthy_rack(kind: str, number: int) -> dict[str, Any]:
     """One rack, all of its nodes through validators and gates, with the added ones: more gates can hold more nodes, never fewer."""
-    stated = stated_about(Rack(f"healthy{number}", added_gates=ADDED_GATES), NODES)
+    rack = rack_of(RACK_KINDS[kind], f"healthy{number}", added_gates=ADDED_GATES)
+    stated = stated_about(rack, rack.kind.nodes)
     held = tuple(f"{s.node}: {s.key} {s.device}".strip() for s in stated if s.outcome in HOLDS)
-    return asdict(HealthyRack(f"healthy{number}", held, sum(s.outcome not in HOLDS for s in stated)))
+    return asdict(HealthyRack(kind, rack.seed, held, sum(s.outcome not in HOLDS for s in stated)))

@@ -1,4 +1,4 @@
-"""The rack of the drill: its nodes as declared by a real profile, its noise, and what is wrong with it."""
+"""A rack of the drill: its nodes as declared by a real profile, its noise, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -10,39 +10,20 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl_lab.simulator import machine
+from faults.noise import Noise
+from faults.rack_kinds import HGX_H100, RackKind
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from faults.rows import Change
 
-PROFILE = "profile_hgx_h100_ib"
-NODES = tuple(f"n{i}" for i in range(1, 13))
-_PER_LEAF = 6
-GPUS = len(machine.THIS.gpu_addresses)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What healthy hardware shows, as relative standard deviations.
-
-    Attributes:
-        binning: the clocks of GPUs at their power cap differ by so much from the slowest to the fastest.
-        disks: of the read bandwidth of equal disks. Assumed: Oracle's check takes 2 % from the median (oci-hpc, active_healthcheck.py), no vendor says how far good disks differ.
-        collisions: the share of the meetings of two adapters that read between 60 and 95 % of the line rate, with nothing wrong at either end.
-    """
-
-    perftest: float = 0.003
-    nccl: float = 0.005
-    gemm: float = 0.01
-    copies: float = 0.003
-    binning: float = 0.08
-    collisions: float = 0.03
-    disks: float = 0.01
+_DOMAIN = "nvlink_domain"
+EVERY_NODE = "*"
 
 
 @dataclass(frozen=True)
 class Rack:
-    """Twelve HGX H100 nodes on two leaves.
+    """Nodes of one kind.
 
     Attributes:
         seed: of the noise, which differs from rack to rack; `changes`: the fault, none in a healthy rack.
@@ -53,6 +34,7 @@ class Rack:
     changes: tuple[Change, ...] = ()
     noise: Noise = field(default_factory=Noise)
     added_gates: tuple[str, ...] = ()
+    kind: RackKind = HGX_H100
 
     def random(self, *names: object) -> Random:
         """The noise of one measurement."""
@@ -68,31 +50,36 @@ class Rack:
         return self.random("bin", node, gpu).uniform(1 - half, 1 + half)
 
     def of(self, kind: str, node: str = "") -> tuple[Change, ...]:
-        """The changes of a kind, of a node where one is named."""
-        return tuple(c for c in self.changes if c.kind == kind and (not node or c.node == node))
+        """The changes of a kind, of a node where one is named; those of every node are among them."""
+        return tuple(c for c in self.changes if c.kind == kind and (not node or c.node in (node, EVERY_NODE)))
+
+
+def rack_of(kind: RackKind, seed: str, changes: tuple[Change, ...] = (), added_gates: tuple[str, ...] = ()) -> Rack:
+    """A rack with the noise of its kind."""
+    return Rack(seed, changes, kind.noise, added_gates, kind)
 
 
 @cache
-def spec() -> NodeSpec:
-    """The profile, as it is declared for every site."""
-    return load_profile([ROOT / "inventory" / "common"], PROFILE, content=ROOT)
+def spec(kind: RackKind) -> NodeSpec:
+    """The profile, as it is declared for every site; where trays form an NVLink domain, with the addresses that only a site knows."""
+    declared = load_profile([ROOT / "inventory" / "common"], kind.profile, content=ROOT)
+    if _DOMAIN not in declared.roles:
+        return declared
+    members = {"nvlink_domain_members": [kind.address_of(node) for node in kind.nodes]}
+    return replace(declared, roles={**declared.roles, _DOMAIN: {**declared.roles[_DOMAIN], **members}})
 
 
 @cache
-def nodes(added_gates: tuple[str, ...] = ()) -> tuple[Node, ...]:
-    """The nodes of every rack, with gates that their site adds to every level and observes no longer."""
-    levels = {level: list(dict.fromkeys([*names, *added_gates])) for level, names in spec().gates["gates_levels"].items()}
-    observe = tuple(one for one in spec().observe if one.get("gate") not in added_gates)
-    own = replace(spec(), gates={**spec().gates, "gates_levels": levels}, observe=observe)
+def nodes(kind: RackKind, added_gates: tuple[str, ...] = ()) -> tuple[Node, ...]:
+    """The nodes of a rack, with gates that their site adds to every level and observes no longer."""
+    declared = spec(kind)
+    levels = {level: list(dict.fromkeys([*names, *added_gates])) for level, names in declared.gates["gates_levels"].items()}
+    observe = tuple(one for one in declared.observe if one.get("gate") not in added_gates)
+    own = replace(declared, gates={**declared.gates, "gates_levels": levels}, observe=observe)
     return tuple(
-        Node(name, (PROFILE,), Connection(f"10.0.0.{i + 1}"), Place(leaf=leaf_of(name), su="su1", rack="rack-1"), own)
-        for i, name in enumerate(NODES)
+        Node(name, (kind.profile,), Connection(kind.address_of(name)), Place(leaf=kind.leaf_of(name), su="su1", rack="rack-1"), own)
+        for name in kind.nodes
     )
-
-
-def leaf_of(node: str) -> str:
-    """The leaf of a node."""
-    return f"leaf{NODES.index(node) // _PER_LEAF + 1}"
 
 
 def gpu_address(gpu: int) -> str:
@@ -102,7 +89,7 @@ def gpu_address(gpu: int) -> str:
 
 def hca_address(hca: str) -> str:
     """As the kernel writes it."""
-    return machine.THIS.hca_addresses[machine.THIS.hca_names.index(hca)]
+    return machine.THIS.hca_addresses[machine.hca_index(hca)]
 
 
 def device_at(address: str) -> str:

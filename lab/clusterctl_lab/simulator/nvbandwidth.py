@@ -12,13 +12,13 @@ from . import device_variation, gpus, load, machine, pcie_training, state
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Test case -> (description, GB/s, between GPUs).
+# Test case -> (description, place in `copies_gbs` of the hardware, between GPUs).
 _CASES = {
-    "host_to_device_memcpy_ce": ("memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)", machine.THIS.copies_gbs[0], False),
-    "device_to_host_memcpy_ce": ("memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)", machine.THIS.copies_gbs[1], False),
-    "host_to_device_bidirectional_memcpy_ce": ("memcpy CE CPU(row) <-> GPU(column) bandwidth (GB/s)", machine.THIS.copies_gbs[2], False),
-    "device_to_device_memcpy_read_ce": ("memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)", machine.THIS.copies_gbs[3], True),
-    "device_to_device_memcpy_write_ce": ("memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)", machine.THIS.copies_gbs[3], True),
+    "host_to_device_memcpy_ce": ("memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)", 0, False),
+    "device_to_host_memcpy_ce": ("memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)", 1, False),
+    "host_to_device_bidirectional_memcpy_ce": ("memcpy CE CPU(row) <-> GPU(column) bandwidth (GB/s)", 2, False),
+    "device_to_device_memcpy_read_ce": ("memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)", 3, True),
+    "device_to_device_memcpy_write_ce": ("memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)", 3, True),
 }
 
 
@@ -68,7 +68,8 @@ def _requested_cases(words: list[str]) -> list[str]:
 
 def run_test_case(name: str, count: int, shares: Sequence[float] = ()) -> dict[str, Any]:
     """The result of one test case, an entry of `testcases` in the JSON document. `shares`: what is left of the bandwidth between host and each GPU."""
-    description, gbs, between = _CASES[name]
+    description, place, between = _CASES[name]
+    gbs = machine.THIS.copies_gbs[place]
     node = os.uname().nodename
     rows = range(count) if between else range(1)
     lanes = shares if shares and not between else [1.0] * count

@@ -95,7 +95,12 @@ def _mnnvl_problem() -> str:
     if not imex_channel.channel_exists():
         what = "channel configuration (/dev/nvidia-caps-imex-channels)"
         return f"include/alloc.h:229 NCCL WARN Cuda failure 801 'operation not supported'\n{_unusable(what)}"
-    return "" if state.flag("imex") else _unusable("configuration (nvidia-imex-ctl -N)")
+    return "" if state.flag("imex") else without_daemon()
+
+
+def without_daemon() -> str:
+    """What NCCL prints on a node without an IMEX daemon; `{clique}` is the number of its GPUs."""
+    return _unusable("configuration (nvidia-imex-ctl -N)")
 
 
 def _unusable(what: str) -> str:

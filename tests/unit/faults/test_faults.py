@@ -11,9 +11,11 @@ from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_validators.finding import Finding, Severity
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
+from faults.noise import Noise
+from faults.rack_kinds import GB200_NVL72, HGX_H100, RACK_KINDS
 from faults.rows import ADDED_GATES, Oracle, Row, load_rows, load_vocabulary
 from faults.trials import seed_of, stated_about, tried
-from faults.world import GPUS, NODES, Noise, Rack, device_at, gpu_address, hca_address
+from faults.world import EVERY_NODE, Rack, device_at, gpu_address, hca_address, rack_of
 
 ROWS = load_rows()
 WORDS = load_vocabulary()
@@ -26,6 +28,12 @@ SLICE = {
     "gpu_at_a_third_of_its_rate": (True, True, True),
     "fabric_manager_dead": (True, True, True),
     "corrected_errors_by_the_hundred_thousand": (False, False, False),
+}
+# Row of a rack of trays -> held, right component, right action, the first that is stated.
+TRAYS = {
+    "tray_in_another_clique": (True, True, True, ["fail nvlink_domain.rack.clique_id"]),
+    "gpu_of_a_tray_12_percent_low_at_its_clock": (True, True, True, ["fail gpu_stress.rate.gemm_per_clock.below_peers gpu3"]),
+    "whole_tray_low_by_binning": (False, False, False, []),
 }
 # Row that is tried with the added gates -> held, and what of these gates is stated.
 ADDED = {
@@ -54,20 +62,24 @@ def said(outcome: Outcome = Outcome.FAIL, device: str = "gpu3", *actions: str, n
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.id)
 def test_a_row_names_known_parts_known_actions_and_sources(row: Row) -> None:
+    kind = RACK_KINDS[row.rack]
     assert row.tool
     assert row.number
     for oracle in row.oracle:
         assert oracle.component in WORDS.components
         assert set(oracle.actions) <= set(WORDS.actions)
-        assert oracle.node in ("", *NODES)
-    named = {c.node for c in row.changes} - {""}
+        assert oracle.node in ("", *kind.nodes)
+    named = {c.node for c in row.changes} - {"", EVERY_NODE}
     assert named <= {o.node for o in row.oracle}
-    assert all(0 <= c.gpu < GPUS for c in row.changes if c.gpu is not None)
+    assert all(0 <= c.gpu < len(kind.hardware.gpu_addresses) for c in row.changes if c.gpu is not None)
+    assert {c.hca for c in row.changes} <= {"", *kind.hardware.hca_names}
 
 
 def test_there_are_enough_rows_and_half_of_them_are_below_every_limit() -> None:
-    assert len(ROWS) >= 60
-    assert 2 * sum(row.below for row in ROWS) >= len(ROWS)
+    for name, least in {"hgx_h100": 60, "gb200_nvl72": 10}.items():
+        own = [row for row in ROWS if row.rack == name]
+        assert len(own) >= least
+        assert 2 * sum(row.below for row in own) >= len(own)
     assert max(Counter(row.id for row in ROWS).values()) == 1
     assert {row.incident for row in ROWS} - {""} == INCIDENTS
     assert sum(len(row.oracle) > 1 for row in ROWS) >= 10
@@ -138,12 +150,31 @@ def test_level_full_names_the_adapter_over_which_nccl_fails() -> None:
     assert graded == {"standard": (True, False, False), "full": (True, True, True)}
 
 
+def test_a_slice_of_a_gb200_rack() -> None:
+    found = {row.id: tried(row) for row in ROWS if row.id in TRAYS}
+    graded = {name: (row["held"], row["right_component"], row["right_action"], row["shown_by"][:1]) for name, row in found.items()}
+    assert graded == TRAYS
+    assert all(row["healthy_nodes_held"] == [] for row in found.values())
+
+
+def test_a_healthy_gb200_rack_holds_no_tray() -> None:
+    stated = stated_about(rack_of(GB200_NVL72, "healthy0"), GB200_NVL72.nodes)
+    assert {s.outcome for s in stated} == {Outcome.WARN}
+    assert {s.key.partition(".")[0] for s in stated} <= {"rdma_pair", "rdma_pair_gpu"}
+
+
+def test_the_printers_print_hgx_nodes_again_after_a_rack_of_trays() -> None:
+    with GB200_NVL72.printing():
+        assert device_at("0000:29:00") == "gpu0"
+    assert device_at("0000:29:00") == ""
+
+
 def test_a_slice_of_the_drill() -> None:
     found = {row.id: tried(row) for row in ROWS if row.id in SLICE}
     graded = {name: (row["detected"], row["right_component"], row["right_action"]) for name, row in found.items()}
     assert graded == SLICE
     assert all(row["healthy_nodes_held"] == [] for row in found.values())
-    healthy = stated_about(Rack("healthy0"), NODES[:1])
+    healthy = stated_about(Rack("healthy0"), HGX_H100.nodes[:1])
     assert healthy
     assert {s.outcome for s in healthy} == {Outcome.WARN}
 
@@ -169,6 +200,8 @@ def test_each_row_of_added_gates_is_held_to_a_result() -> None:
         "disk_low_in_one_of_three_measurements",
         "few_corrected_errors_while_memory_is_loaded",
         "node_with_cables_50_m_longer",
+        "whole_tray_low_by_binning",
+        "tray_slows_down_by_software_for_seconds",
     }
 
 

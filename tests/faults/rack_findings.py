@@ -1,0 +1,36 @@
+"""What the validators find on nodes of a rack, those that compare the nodes with each other among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.rack_comparison import compared
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.validator_traits import RackRule
+from clusterctl_validators import test_nvlink_domain
+from faults.node_files import findings
+from faults.world import spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl_validators.finding import Finding
+    from faults.world import Rack
+
+_RULE = RackRule(**test_nvlink_domain.RACK)  # type: ignore[arg-type]
+
+
+def findings_of_rack(rack: Rack, checked: Sequence[str]) -> dict[str, tuple[Finding, ...]]:
+    """Node -> its findings, for the nodes `checked`. Trays of an NVLink domain are compared with all others of their rack, as `clusterctl validate` does."""
+    found = {name: findings(rack, name) for name in checked}
+    role = test_nvlink_domain.ROLE
+    if role not in spec(rack.kind).roles:
+        return found
+    others = {n: _as_answered(n, findings(rack, n, test_nvlink_domain)) for n in rack.kind.nodes if n not in found}
+    members = [_as_answered(name, own) for name, own in found.items()]
+    declared = dict.fromkeys(found, spec(rack.kind).roles[role])
+    return {m.node: m.findings for m in compared(role, _RULE, members, declared, dict(others))}
+
+
+def _as_answered(node: str, own: tuple[Finding, ...]) -> NodeFindings:
+    return NodeFindings(node, NodeStatus.OK, "", own, 0.0)
