@@ -55,6 +55,7 @@ class GpuAdvice:
     stress: str = ""
     corruption: str = ""
     slow_copy: str = ""
+    slow_copy_on_board: str = ""
     slow_collective: str = ""
     wrong_domain: str = ""
     unusable_domain: str = ""

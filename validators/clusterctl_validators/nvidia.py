@@ -29,13 +29,17 @@ ADVICE = GpuAdvice(
         "CUDA fails with error 802 until this is Completed. NVSwitches on the board: check nvidia-fabricmanager, whose version must "
         "equal the driver's. NVSwitches in rack trays: these and their fabric manager (NMX) must be up first"
     ),
-    links="reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board",
+    links="reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board; where all trays of a rack lack the same links, the switch tray is at fault (NMX)",
     switch="an NVSwitch failed, which affects all GPUs of the board; drain, power-cycle the node, then RMA the board",
     persistence="run `clusterctl provision NODE`: the role nvidia_driver enables nvidia-persistenced",
     row_remap="reset {gpu} (reboot); if the row-remap failure flag stays set, RMA",
     stress="check the kernel log for XIDs of {gpu}; reset it, run `dcgmi diag -r 3`; RMA if it fails again",
     corruption="wrong results are silent data corruption: keep the node out of the pool, run `dcgmi diag -r 4`, replace the part that it names",
     slow_copy="check link width and generation of the GPU under load (`nvidia-smi -q -d PERFORMANCE`) and its NVLinks; reseat it",
+    slow_copy_on_board=(
+        "check the links between GPU and processor (`nvidia-smi c2c -s`): both are soldered to one board, so reboot the node; "
+        "if the copies stay slow, RMA the board"
+    ),
     slow_collective=(
         "check `nvidia-smi nvlink -s`, fabric manager and clocks; a node without NVLS reaches about three quarters of the bandwidth"
     ),

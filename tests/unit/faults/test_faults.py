@@ -157,6 +157,16 @@ def test_a_slice_of_a_gb200_rack() -> None:
     assert all(row["healthy_nodes_held"] == [] for row in found.values())
 
 
+def test_trays_that_do_not_know_each_other_are_no_matter_of_the_network() -> None:
+    """Two trays are good in every group that lacks one of them, so no search names either; uplinks and spine carry none of their NVLink."""
+    row = next(row for row in ROWS if row.id == "imex_with_another_nodes_file")
+    rack = rack_of(GB200_NVL72, "twin0", row.changes)
+    with rack.kind.printing():
+        bad = [r for r in burn_in(rack, gates=["nccl_group"]) if r.outcome in HOLDS]
+    assert {r.node for r in bad} == set(GB200_NVL72.nodes)
+    assert all("nvidia-imex-ctl -N" in r.hint and "nodes_config.cfg" in r.hint and "spine" not in r.hint for r in bad)
+
+
 def test_a_healthy_gb200_rack_holds_no_tray() -> None:
     stated = stated_about(rack_of(GB200_NVL72, "healthy0"), GB200_NVL72.nodes)
     assert {s.outcome for s in stated} == {Outcome.WARN}

@@ -80,7 +80,6 @@ _NVLINK_5_ERRORS = (
     "symbol_errors",
     "link_recovery_successful_events",
     "link_recovery_failed_events",
-    "total_link_recovery_events",
     "tx_discards",
     "plr_xmit_retry_blocks",
 )
@@ -97,6 +96,8 @@ _EDAC = "kernel EDAC: an uncorrectable error loses data"
 
 # A link that recovered before the load may have done so while it trained, and may do it for days before it ends a job (marin-community/marin issue 8934).
 _SINCE_THE_DRIVER = GrowthLimit(0, _NVLINK, Per.NOW, warns=True)
+_RECOVERED = "marin-community/marin issue 9086: of 5,760 links of GB200 one had recovered, 505 times, and failed five days later"
+_RECOVERED_SINCE_THE_DRIVER = GrowthLimit(0, _RECOVERED, Per.NOW, warns=True)
 
 DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "retired_pages"), GrowthLimit(0, _MEMORY)),
@@ -108,6 +109,7 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
         ("nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"), GrowthLimit(0, _NVLINK, milder=_SINCE_THE_DRIVER)
     ),
     **{LINK + name: GrowthLimit(0, _NVLINK_5) for name in _NVLINK_5_ERRORS},
+    "nvlink_total_link_recovery_events": GrowthLimit(0, _NVLINK_5, milder=_RECOVERED_SINCE_THE_DRIVER),
     **dict.fromkeys(("nvlink_effective_ber", "nvlink_symbol_ber"), GrowthLimit(1e-12, _NVLINK_5, Per.NOW)),
     **{f"nvlink_fec_errors_{symbols}": GrowthLimit(1e6 if symbols < _MULTIPLE else 1000, _FEC) for symbols in range(1, 16)},
     "symbol_error": GrowthLimit(120, _SYMBOLS, Per.HOUR, milder=GrowthLimit(1e-15, _CABLES, Per.BIT, warns=True)),

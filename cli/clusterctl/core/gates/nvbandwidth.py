@@ -13,6 +13,7 @@ from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.reading import not_run
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.pcie_links import judge_links
+from clusterctl.core.gates.planning.devices import copies_stay_on_board
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -31,6 +32,7 @@ _NOT_READY = "CUDA_ERROR_SYSTEM_NOT_READY"
 _CORRUPTION = re.compile(r"Invalid value when checking the pattern|errorFlag", re.IGNORECASE)
 # CUDA driver API: the GPU or its links met an error that no correction undid.
 _MEMORY_FAULT = re.compile(r"CUDA_ERROR_(ECC|NVLINK)_UNCORRECTABLE")
+_BETWEEN_GPUS = "device_to_device"
 _SHOWN = 4
 
 
@@ -78,14 +80,22 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
             return (not_run(self, record, reading),)
         gaps = [gap for case in declared if (gap := _gap(subject, case, reading.samples)) is not None]
         lacking = {gap.metric for gap in gaps}
+        on_board = copies_stay_on_board(subject.node)
         limits = [b for b in self.limits_of(subject, 1) if b.metric in declared]
         judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
         links = judge_links(self.name, subject, record.links) if settings.pcie_links else ()
-        return (*gaps, *(r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL), *links)
+        kept = (r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL)
+        return (*gaps, *(_of_board(r) if on_board else r for r in kept), *links)
 
     def hint(self, result: GateResult) -> str:  # noqa: ARG002 those of links bring their own
         """Bandwidth is lost in the PCIe link or in NVLink."""
         return ADVICE.slow_copy
+
+
+def _of_board(result: GateResult) -> GateResult:
+    """With the next action where a copy between host and GPU uses no slot."""
+    slow = result.outcome is Outcome.FAIL and not result.metric.startswith(_BETWEEN_GPUS)
+    return replace(result, hint=ADVICE.slow_copy_on_board) if slow else result
 
 
 def _failed(subject: Subject, sample: Sample) -> GateResult:
@@ -115,7 +125,7 @@ def _gap(subject: Subject, case: str, samples: Sequence[Sample]) -> GateResult |
     unfinished = next((s.status for s in own if s.status), "")
     gpus = [f"gpu{i}" for i in range(subject.gpus)]
     measured = {(s.device, s.peer_device) for s in own}
-    wanted = permutations(gpus, 2) if case.startswith("device_to_device") else ((gpu, "") for gpu in gpus)
+    wanted = permutations(gpus, 2) if case.startswith(_BETWEEN_GPUS) else ((gpu, "") for gpu in gpus)
     missing = [pair for pair in wanted if pair not in measured]
     if own and not unfinished and not missing:
         return None

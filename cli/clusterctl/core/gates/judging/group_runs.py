@@ -21,6 +21,8 @@ _ENDED_BY_TOOL = frozenset(
     {GateReason.EXIT_STATUS, GateReason.TOOL_FAILED, GateReason.NVLINK_UNUSABLE, GateReason.NVLS_UNUSABLE, GateReason.FABRIC_NOT_READY}
 )
 _ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is to blame: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
+# Memory is shared between every two of them, so a member that lacks one other is good in each group without that one.
+_TWO_STRANGERS = "its halves and quarters are good by themselves: two nodes do not know each other, so compare /etc/nvidia-imex/nodes_config.cfg of all; {hint}"
 
 
 @dataclass(frozen=True)
@@ -168,4 +170,7 @@ def _collision(result: GateResult) -> GateResult:
 
 
 def _only_together(result: GateResult) -> GateResult:
-    return replace(result, hint=_ONLY_TOGETHER.format(hint=result.hint)) if result.outcome is Outcome.COULD_NOT_RUN else result
+    if result.outcome is not Outcome.COULD_NOT_RUN:
+        return result
+    text = _TWO_STRANGERS if result.reason is GateReason.NVLINK_UNUSABLE else _ONLY_TOGETHER
+    return replace(result, hint=text.format(hint=result.hint))
