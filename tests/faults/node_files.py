@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import fnmatch
 import json
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -72,11 +72,12 @@ class FaultyNode(LocalSource):
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """The output of a command."""
         words = " ".join(argv)
-        answer = self._answers().get(words)
+        answer = self._answers.get(words)
         if answer is None:
             return CommandResult(None, error=f"{argv[0]}: No such file or directory")
         return answer if isinstance(answer, CommandResult) else CommandResult(0, stdout=answer)
 
+    @cached_property
     def _answers(self) -> dict[str, str | CommandResult]:
         rack, node = self._rack, self._node
         refused = [c for c in rack.of("smi_answer", node) if c.when != "load"]

@@ -53,7 +53,7 @@ class RackKind:
         return f"10.0.0.{self.nodes.index(node) + 1}"
 
 
-# A rail of a rack of trays is one leaf (NVIDIA DGX SuperPOD with GB200, compute fabric). Good GPUs of GB200 differ by 8.8 % (GKE).
+# Assumed: each rail of a rack of trays is on one leaf. Good GPUs of GB200 differ by 8.8 % (a note of GKE).
 RACK_KINDS = {
     "hgx_h100": RackKind(
         "profile_hgx_h100_ib", hardware_kinds.HGX_H100, tuple(f"n{i}" for i in range(1, 13)), per_leaf=6, healthy_racks=20

@@ -20,6 +20,7 @@ BEFORE_S, AFTER_S = 3600.0, 7200.0
 BOOT = "11111111-2222-3333-4444-555555555555"
 _OTHER_BOOT = "99999999-2222-3333-4444-555555555555"
 _AER = ("aer_correctable", "aer_fatal", "aer_nonfatal")
+# Assumed: the kernel shows as many of Grace as of a node with DIMMs.
 _DIMMS = 8
 
 
