@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from clusterctl.adapters.config import Config
@@ -33,7 +33,9 @@ _AT = "2026-01-15T00:00:00+00:00"
 _VERSION = "as pinned"
 _SHORT_S = 5.0
 # Equal snapshots are read many times, as each part of a burn-in judges those of the parts before it: a third of the time of a rack of trays.
-_LINK_COUNTERS = lru_cache(maxsize=64)(nvidia_smi.nvlink_counters)
+_READ_ONCE: dict[str, Any] = {
+    reader.__name__: lru_cache(maxsize=64)(reader) for reader in (nvidia_smi.nvlink_counters, nvidia_smi.gpu_counters)
+}
 
 
 def burn_in(rack: Rack, level: Level = LEVEL, gates: Sequence[str] | None = None) -> tuple[GateResult, ...]:
@@ -45,7 +47,7 @@ def burn_in(rack: Rack, level: Level = LEVEL, gates: Sequence[str] | None = None
     subjects = tuple(subject_of(node, TODAY) for node in nodes(rack.kind, rack.added_gates))
     with TemporaryDirectory() as folder:
         rundir = RunDir(rack.seed, Path(folder))  # the run's id is the seed of its pairs
-        with mock.patch.object(measure_and_judge, "measure", measured), mock.patch.object(nvidia_smi, "nvlink_counters", _LINK_COUNTERS):
+        with mock.patch.object(measure_and_judge, "measure", measured), mock.patch.multiple(nvidia_smi, **_READ_ONCE):
             return measure_and_judge.run_burnin(subjects, rundir, Config(Path(folder), (), Path(folder)), level, gates=gates)
 
 
