@@ -42,15 +42,17 @@ def output(cells: dict[str, list[list[Any]]], **more: Any) -> str:
     return json.dumps({"nvbandwidth": {"version": "v0.8", "testcases": cases, **more}})
 
 
-def results(text: str, *, gpus: int = 8, judge_links: bool = True, architecture: str = "hopper", **more: Any) -> tuple[GateResult, ...]:
+def results(
+    text: str, *, gpus: int = 8, judge_links: bool = True, model: str = "NVIDIA H100 80GB HBM3", **more: Any
+) -> tuple[GateResult, ...]:
     declared = gates(
         gates_levels={level: ["nvbandwidth"] for level in LEVELS},
         gates_settings={"nvbandwidth": {"testcases": list(FLOORS), "pcie_links": judge_links}},
         gates_baselines=[*BASELINES, CEILING],
     )
     made = node("n1", gpus=gpus, declared=declared)
-    driver = {"nvidia_driver": {"nvidia_driver_gpu_architecture": architecture}}
-    subject = subject_of(replace(made, spec=replace(made.spec, roles={**made.spec.roles, **driver})), TODAY)
+    hardware = {"hardware": {**made.spec.roles["hardware"], "hardware_gpu_model": model}}
+    subject = subject_of(replace(made, spec=replace(made.spec, roles=hardware)), TODAY)
     more = {"links": links_of_gpus(gpus), **more}
     return judge([subject], [record("nvbandwidth", "n1", text, **more)], level="standard", gates=["nvbandwidth"])
 
@@ -103,12 +105,12 @@ def test_a_gpu_above_the_floor_and_below_other_nodes_is_named_unless_the_number_
     assert told == [("n1", metric, device, Outcome.FAIL)]
 
 
-@pytest.mark.parametrize(("architecture", "said"), [("grace_blackwell", "nvidia-smi c2c -s"), ("hopper", "reseat it")])
-def test_a_gpu_on_one_board_with_its_processor_is_not_to_be_reseated(architecture: str, said: str) -> None:
+@pytest.mark.parametrize(("model", "said"), [("NVIDIA GH200 480GB", "nvidia-smi c2c -s"), ("NVIDIA H200", "reseat it")])
+def test_a_gpu_on_one_board_with_its_processor_is_not_to_be_reseated(model: str, said: str) -> None:
     cells = matrices(4)
     cells[HOST] = [["55.3", "55.3", "20.1", "55.3"]]
     cells[PEERS][0][1] = "100.0"
-    between, host = bad(output(cells), gpus=4, architecture=architecture)
+    between, host = bad(output(cells), gpus=4, model=model)
     assert (host.metric, host.device, between.metric) == (HOST, "gpu2", PEERS)
     assert said in host.hint
     assert "reseat it" in between.hint

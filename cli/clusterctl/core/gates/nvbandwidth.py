@@ -13,7 +13,7 @@ from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.reading import not_run
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.pcie_links import judge_links
-from clusterctl.core.gates.planning.devices import copies_stay_on_board
+from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -33,6 +33,8 @@ _CORRUPTION = re.compile(r"Invalid value when checking the pattern|errorFlag", r
 # CUDA driver API: the GPU or its links met an error that no correction undid.
 _MEMORY_FAULT = re.compile(r"CUDA_ERROR_(ECC|NVLINK)_UNCORRECTABLE")
 _BETWEEN_GPUS = "device_to_device"
+# GH200, GB200, GB300: GPUs and processors are on one board, and copies between them use no PCIe slot.
+_WITH_GRACE = re.compile(r"NVIDIA G[BH]\d")
 _SHOWN = 4
 
 
@@ -80,7 +82,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
             return (not_run(self, record, reading),)
         gaps = [gap for case in declared if (gap := _gap(subject, case, reading.samples)) is not None]
         lacking = {gap.metric for gap in gaps}
-        on_board = copies_stay_on_board(subject.node)
+        on_board = _WITH_GRACE.match(gpu_model_of(subject.node))
         limits = [b for b in self.limits_of(subject, 1) if b.metric in declared]
         judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
         links = judge_links(self.name, subject, record.links) if settings.pcie_links else ()

@@ -61,12 +61,6 @@ def gpu_link_of(node: Node) -> tuple[int, int]:
     return int(hardware.get("hardware_gpu_pcie_gen") or 0), int(hardware.get("hardware_gpu_pcie_width") or 0)
 
 
-def copies_stay_on_board(node: Node) -> bool:
-    """Whether GPUs and processors are on one board, as of Grace, so that copies between them use no PCIe slot."""
-    driver = node.spec.roles.get("nvidia_driver", {})
-    return str(driver.get("nvidia_driver_gpu_architecture") or "").startswith("grace_")
-
-
 def gpu_model_of(node: Node) -> str:
     """The GPU model of `hardware_gpu_model`, as nvidia-smi prints it; empty where the spec declares none."""
     return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_model") or "")
