@@ -5,7 +5,7 @@ The program is clusterctl's own (role burnin); fio is of the site's package.
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .json_lines import object_in
+from .json_lines import object_in, text_in
 
 PROGRAM = "nvme_read.py"
 NO_FIO = 3
@@ -70,7 +70,7 @@ def read_run(text: str) -> NvmeRun:
     for line in filter(str.strip, text.splitlines()):
         values = object_in(line)
         if "problem" in values:
-            problem = _text(values, "problem")
+            problem = text_in(values, "problem")
         elif "schema_version" in values and disks is None:
             disks = _disks(values)
         else:
@@ -94,12 +94,5 @@ def _read(values: Dict[str, Any]) -> DiskRead:
     status = values.get("exit_status", "")
     if status is not None and (not isinstance(status, int) or isinstance(status, bool)):
         raise ValueError("its exit status is {!r}".format(status))
-    named = {name: _text(values, name) for name in ("disk", "model", "address", "numa_node", "output", "error")}
+    named = {name: text_in(values, name) for name in ("disk", "model", "address", "numa_node", "output", "error")}
     return DiskRead(exit_status=status, **named)
-
-
-def _text(values: Dict[str, Any], name: str) -> str:
-    value = values.get(name)
-    if not isinstance(value, str):
-        raise ValueError("its {} is {!r}".format(name, value))  # noqa: TRY004 one kind of error for all bad output
-    return value

@@ -5,7 +5,7 @@ The program is clusterctl's own (role burnin) and needs nothing but Python.
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .json_lines import object_in
+from .json_lines import list_in, object_in, text_in
 
 PROGRAM = "storage_throughput.py"
 NOT_MOUNTED, IO_ERROR, ALONE, NO_SPACE = 3, 4, 5, 6
@@ -137,9 +137,9 @@ def read_run(text: str) -> StorageRun:
     errors: List[StorageError] = []
     for line in filter(str.strip, text.splitlines()):
         values = object_in(line)
-        name = "problem" if "problem" in values else "head" if "schema_version" in values else _text(values, "phase")
+        name = "problem" if "problem" in values else "head" if "schema_version" in values else text_in(values, "phase")
         if "error" in values:
-            errors.append(StorageError(name, _text(values, "error"), _text(values, "detail")))
+            errors.append(StorageError(name, text_in(values, "error"), text_in(values, "detail")))
         elif name == "lock":
             found = _lock(values)
             if locks.setdefault(found.kind, found) is not found:
@@ -160,11 +160,11 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
         raise ValueError("it is number {} of {}".format(index, count))
     wrong, wrong_first = _wrong(read)
     other = lines.get("other_read")
-    trips = tuple(_seconds(value) for value in _list(seen, "round_trips_s")) if seen else ()
+    trips = tuple(_seconds(value) for value in list_in(seen, "round_trips_s")) if seen else ()
     return StorageRun(
-        mount=_text(head, "mount") if head else "",
-        fstype=_text(head, "fstype") if head else "",
-        source=_text(head, "source") if head else "",
+        mount=text_in(head, "mount") if head else "",
+        fstype=text_in(head, "fstype") if head else "",
+        source=text_in(head, "source") if head else "",
         number=index,
         nodes=count,
         written=_transfer(lines["write"]) if "write" in lines else None,
@@ -179,9 +179,9 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
         round_trips_s=trips,
         asked=_number(seen, "asked") if seen else None,
         errors=errors,
-        problem=_text(problem, "problem") if problem else "",
-        detail=_text(problem, "detail") if problem else "",
-        missing=tuple(_whole(value) for value in _list(problem, "missing")) if problem and "missing" in problem else (),
+        problem=text_in(problem, "problem") if problem else "",
+        detail=text_in(problem, "detail") if problem else "",
+        missing=tuple(_whole(value) for value in list_in(problem, "missing")) if problem and "missing" in problem else (),
         ended="end" in lines,
     )
 
@@ -197,7 +197,7 @@ def _wrong(read: Optional[Dict[str, Any]]) -> Tuple[int, Tuple[Tuple[int, int], 
     """How many blocks are wrong, and where the first ones are."""
     if read is None:
         return 0, ()
-    wrong, first = _number(read, "wrong"), tuple(_place(value) for value in _list(read, "wrong_first"))
+    wrong, first = _number(read, "wrong"), tuple(_place(value) for value in list_in(read, "wrong_first"))
     if len(first) != min(wrong, _SHOWN):
         raise ValueError("{} of its blocks are wrong, and {} places are named".format(wrong, len(first)))
     return wrong, first
@@ -209,7 +209,7 @@ def _rates(values: Dict[str, Any]) -> Dict[str, FileRate]:
 
 
 def _lock(values: Dict[str, Any]) -> LockTry:
-    kind, held, answers = _text(values, "kind"), values.get("held"), tuple(_text(values, name) for name in ("while_held", "when_free"))
+    kind, held, answers = text_in(values, "kind"), values.get("held"), tuple(text_in(values, name) for name in ("while_held", "when_free"))
     if kind not in LOCK_KINDS or not isinstance(held, bool) or set(answers) - {GRANTED, REFUSED, ""}:
         raise ValueError("its lock is {!r}".format(values))
     return LockTry(kind, held, *answers)
@@ -219,20 +219,6 @@ def _place(value: Any) -> Tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:  # noqa: PLR2004 file and block
         raise ValueError("its place is {!r}".format(value))
     return _whole(value[0]), _whole(value[1])
-
-
-def _text(values: Dict[str, Any], name: str) -> str:
-    value = values.get(name)
-    if not isinstance(value, str):
-        raise ValueError("its {} is {!r}".format(name, value))  # noqa: TRY004 one kind of error for all bad output
-    return value
-
-
-def _list(values: Dict[str, Any], name: str) -> List[Any]:
-    value = values.get(name)
-    if not isinstance(value, list):
-        raise ValueError("its {} is {!r}".format(name, value))  # noqa: TRY004 one kind of error for all bad output
-    return value
 
 
 def _number(values: Dict[str, Any], name: str) -> int:

@@ -6,7 +6,7 @@ The program is clusterctl's own (role burnin); it needs an interpreter that has 
 import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from .json_lines import object_in
+from .json_lines import list_in, object_in, text_in
 
 PROGRAM = "training_proxy.py"
 INTERPRETER = "python3"
@@ -157,14 +157,14 @@ def read_run(text: str) -> TrainingRun:
     errors: List[RankError] = []
     for line in filter(str.strip, text.splitlines()):
         values = object_in(line)
-        name = _text(values, "line")
+        name = text_in(values, "line")
         if name == "rank":
             ranks.append(_rank(values))
         elif name == "place":
             places.append(_place(values))
         elif name == "error":
-            missing = tuple(_whole(value) for value in _list(values, "missing"))
-            errors.append(RankError(_number(values, "rank"), _run_of(values), _text(values, "error"), missing))
+            missing = tuple(_whole(value) for value in list_in(values, "missing"))
+            errors.append(RankError(_number(values, "rank"), _run_of(values), text_in(values, "error"), missing))
         elif name not in ("head", "problem", "end") or lines.setdefault(name, values) is not values:
             raise ValueError("its line {!r} is not known, or occurs twice".format(name))
     if "head" not in lines:
@@ -179,8 +179,8 @@ def read_run(text: str) -> TrainingRun:
         ranks=tuple(ranks),
         places=tuple(places),
         errors=tuple(errors),
-        problem=_text(problem, "problem") if problem else "",
-        detail=_text(problem, "detail") if problem else "",
+        problem=text_in(problem, "problem") if problem else "",
+        detail=text_in(problem, "detail") if problem else "",
         ended="end" in lines,
     )
 
@@ -203,11 +203,11 @@ def _check(part: NodePart, steps: int, ranks: Sequence[RankRun], numbers: Sequen
 
 
 def _rank(values: Dict[str, Any]) -> RankRun:
-    losses = tuple(None if value is None else _real(value) for value in _list(values, "losses"))
-    compute, communicate = (tuple(_whole(v) / 1e6 for v in _list(values, name)) for name in ("compute_us", "communicate_us"))
+    losses = tuple(None if value is None else _real(value) for value in list_in(values, "losses"))
+    compute, communicate = (tuple(_whole(v) / 1e6 for v in list_in(values, name)) for name in ("compute_us", "communicate_us"))
     if not len(losses) == len(compute) == len(communicate):
         raise ValueError("it has {} losses and {} times".format(len(losses), len(compute)))
-    kind = tuple(str(_word(value)) for value in _list(values, "kind"))
+    kind = tuple(str(_word(value)) for value in list_in(values, "kind"))
     if not kind or not kind[0]:
         raise ValueError("it does not name the GPU")
     return RankRun(
@@ -221,38 +221,27 @@ def _rank(values: Dict[str, Any]) -> RankRun:
         compute_s=compute,
         communicate_s=communicate,
         weights=_digest(values.get("weights")),
-        probes=tuple(_digest(value) for value in _list(values, "probes")),
+        probes=tuple(_digest(value) for value in list_in(values, "probes")),
     )
 
 
 def _place(values: Dict[str, Any]) -> RankPlace:
-    phase, status = _text(values, "phase"), values.get("status")
+    phase, status = text_in(values, "phase"), values.get("status")
     if phase not in PHASES or (status is not None and (not isinstance(status, int) or isinstance(status, bool))):
         raise ValueError("its place is {!r}".format(values))
     return RankPlace(_number(values, "rank"), _number(values, "gpu"), _run_of(values), _number(values, "step"), phase, status)
 
 
 def _run_of(values: Dict[str, Any]) -> str:
-    run = _text(values, "run")
+    run = text_in(values, "run")
     if run not in _RUNS:
         raise ValueError("its run is {!r}".format(run))
     return run
 
 
-def _text(values: Dict[str, Any], name: str) -> str:
-    return _word(values.get(name))
-
-
 def _word(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text in it is {!r}".format(value))  # noqa: TRY004 one kind of error for all bad output
-    return value
-
-
-def _list(values: Dict[str, Any], name: str) -> List[Any]:
-    value = values.get(name)
-    if not isinstance(value, list):
-        raise ValueError("its {} is {!r}".format(name, value))  # noqa: TRY004 one kind of error for all bad output
     return value
 
 

@@ -58,6 +58,20 @@ def test_nodes_with_the_same_inputs_share_spec_and_digest(tmp_path: Path) -> Non
     assert one.spec.digest == spec_digest(one.spec.roles)
 
 
+def test_nodes_with_equal_lists_share_them_and_none_gets_those_of_another(tmp_path: Path) -> None:
+    waiver = "{check: 'a.*', reason: r, owner: o, expires: 2030-01-01}"
+    files = {
+        "site/group_vars/rack_1.yml": "observe: [{check: '{{ rack }}.*', reason: new}]\n",
+        "site/host_vars/r1-n01.yml": f"waivers: [{waiver}]\n",
+        "site/host_vars/r1-n02.yml": f"waivers: [{waiver}]\nobserve: [{{check: b, reason: own}}]\n",
+    }
+    one, two, three = Site(tmp_path, files).nodes("r1-n01,r1-n02,r1-n03")
+    assert one.spec.observe is three.spec.observe
+    assert one.spec.waivers is two.spec.waivers
+    assert [n.spec.observe[0]["reason"] for n in (one, two, three)] == ["new", "own", "new"]
+    assert [len(n.spec.waivers) for n in (one, two, three)] == [1, 1, 0]
+
+
 def test_the_digest_does_not_depend_on_how_the_files_are_written(tmp_path: Path) -> None:
     before = Site(tmp_path / "a").nodes("r1-n01")[0].spec.digest
     files = {

@@ -93,7 +93,19 @@ def test_argument_specs_are_json_with_the_same_content() -> None:
         assert json.loads(data) == yaml.safe_load((Path(__file__).parents[3] / name.removeprefix("payload/content/")).read_bytes())
 
 
-@pytest.mark.parametrize("text", [b"a: !vault |\n  x\n", b"a: [\n", b"a: 1\n---\nb: 2\n", b"2026-01-01: 1\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"a: !vault |\n  x\n",
+        b"a: [\n",
+        b"a: 1\n---\nb: 2\n",
+        b"2026-01-01: 1\n",
+        b"a: 2026-01-01\n",
+        b"1: a\n",
+        b"a: {yes: b}\n",
+        b"a: .nan\n",
+    ],
+)
 def test_what_json_cannot_say_stays_yaml(text: bytes) -> None:
     assert as_json(text) == text
 

@@ -24,8 +24,10 @@ def own_routes(text: bytes, collections: Collection[str]) -> bytes:
 
 
 def as_json(text: bytes) -> bytes:
-    """A YAML file that Ansible first tries as JSON. One that says more than JSON can (tags, several documents, dates as keys) stays as it is."""
+    """A YAML file, which Ansible first tries as JSON. One with more than JSON can hold (tags, several documents, dates, keys that are numbers) is unchanged."""
     try:
-        return json.dumps(yaml.load(text, Loader=_LOADER), ensure_ascii=False).encode()  # noqa: S506 a safe one
+        content = yaml.load(text, Loader=_LOADER)  # noqa: S506 a safe one
+        found = json.dumps(content, ensure_ascii=False)
     except (yaml.YAMLError, TypeError, ValueError):
         return text
+    return found.encode() if json.loads(found) == content else text
