@@ -22,6 +22,8 @@ class GpuEvent:
         action: the next action.
         blames_application: the vendor suspects the program that ran; where that is known to work, it is the GPU.
         lost_data: a memory error that was contained in one program.
+        notable: harmless, and the vendor recommends to look into it.
+        of_link: about a link to another GPU or to a switch.
     """
 
     time: str
@@ -32,6 +34,8 @@ class GpuEvent:
     action: str
     blames_application: bool = False
     lost_data: bool = False
+    notable: bool = False
+    of_link: bool = False
 
 
 @dataclass(frozen=True)

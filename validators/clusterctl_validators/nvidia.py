@@ -4,12 +4,22 @@ from typing import Dict, List, Mapping, Sequence, Tuple, Union
 
 from clusterctl_tools import nvidia_smi
 from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
-from clusterctl_validators import kernel_log
+from clusterctl_validators import kernel_log, nvlink5_errors
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents
 from clusterctl_validators.kernel_log import XidEvent
 from clusterctl_validators.probe import Probe
-from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, LOST_DATA, REPEAT, Action, action_for
+from clusterctl_validators.xid_catalogue import (
+    HARMLESS,
+    HINTS,
+    LOST_DATA,
+    OF_LINKS,
+    RECOVERY_CODE,
+    REPEAT,
+    Action,
+    action_for,
+    recovery_action,
+)
 
 _VENDOR = "0x10de"
 _GPU_PCI_CLASSES = ("0x0300", "0x0302")
@@ -135,10 +145,21 @@ def _gpu_events(found: kernel_log.KernelEvents) -> GpuEvents:
 
 
 def _gpu_event(xid: XidEvent) -> GpuEvent:
-    action = action_for(xid.code)
+    meaning = nvlink5_errors.decode(xid.code, xid.detail) if xid.code in nvlink5_errors.CODES else None
+    if meaning:
+        return _nvlink_event(xid, meaning)
+    action = recovery_action(xid.detail) if xid.code == RECOVERY_CODE else action_for(xid.code)
     lost = xid.code in LOST_DATA
     advice = HINTS[Action.CHECK_MEMORY] if lost else REPEAT if action is Action.RESTART_APP else HINTS.get(action, "")
-    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, action in HARMLESS, advice, action is Action.RESTART_APP and not lost, lost)
+    blamed = action is Action.RESTART_APP and not lost
+    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, action in HARMLESS, advice, blamed, lost, of_link=xid.code in OF_LINKS)
+
+
+def _nvlink_event(xid: XidEvent, meaning: nvlink5_errors.Meaning) -> GpuEvent:
+    harmless = meaning.resolution is not nvlink5_errors.Resolution.RESET_GPU
+    ignored = meaning.resolution is nvlink5_errors.Resolution.IGNORE and meaning.investigation is nvlink5_errors.Investigation.NONE
+    advice = nvlink5_errors.advice(meaning)
+    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, harmless, advice, notable=harmless and not ignored, of_link=True)
 
 
 def _switch_event(sxid: XidEvent) -> GpuEvent:

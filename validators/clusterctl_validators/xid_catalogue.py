@@ -1,5 +1,6 @@
 """The action for each XID: NVIDIA's XID catalogue as data. An XID that is not listed fails, with support as its action."""
 
+import re
 from enum import Enum
 from typing import Dict, FrozenSet, Tuple
 
@@ -18,6 +19,7 @@ class Action(str, Enum):
     CHECK_UVM = "CHECK_UVM"
     CHECK_MEMORY = "CHECK_MEMORY"
     CHECK_NVLINK = "CHECK_NVLINK"
+    DRAIN_P2P = "DRAIN_P2P"
     ACTION_IN_MESSAGE = "ACTION_IN_MESSAGE"
     CONTACT_SUPPORT = "CONTACT_SUPPORT"
 
@@ -26,6 +28,10 @@ HARMLESS: FrozenSet[Action] = frozenset({Action.IGNORE, Action.RESTART_APP, Acti
 
 # Contained uncorrectable memory errors: the application lost data, and the row is remapped at the next reset (NVIDIA GPU Memory Error Management).
 LOST_DATA: FrozenSet[int] = frozenset({94})
+# NVLink of any generation, by the catalogue's mnemonics.
+OF_LINKS: FrozenSet[int] = frozenset({74, 155, *range(144, 151)})
+# The driver's own recommendation, in the line (nvmlDeviceGpuRecoveryAction_t).
+RECOVERY_CODE = 154
 REPEAT = "a tool that is known to work raised it, so the application is not the first suspect: burn in again; if it returns, run `dcgmi diag -r 3`"
 
 HINTS: Dict[Action, str] = {
@@ -37,9 +43,19 @@ HINTS: Dict[Action, str] = {
     Action.CHECK_UVM: "reset the GPU; if it recurs, send the output of nvidia-bug-report.sh to NVIDIA support",
     Action.CHECK_MEMORY: "reset the GPU to apply the row remapping, then check row_remap; RMA if the remapping failed",
     Action.CHECK_NVLINK: "drain the node and check for SXid lines and link errors at the same time (nvidia-smi nvlink -e); reset, then RMA the board",
+    Action.DRAIN_P2P: "end all programs that use NVLink of the GPU (in a rack with NVSwitch trays: of its whole domain), then burn in again",
     Action.ACTION_IN_MESSAGE: "follow the action in the last brackets of the log line",
     Action.CONTACT_SUPPORT: "drain the node and send the output of nvidia-bug-report.sh to NVIDIA support",
 }
+
+_RECOVERIES: Dict[str, Action] = {
+    "None": Action.IGNORE,
+    "GPU Reset Required": Action.RESET_GPU,
+    "Drain and Reset": Action.RESET_GPU,
+    "Drain P2P": Action.DRAIN_P2P,
+    "Node Reboot Required": Action.RESTART_BM,
+}
+_NEW_RECOVERY = re.compile(r" to 0x[0-9a-fA-F]+ \(([^)]*)\)\s*$")
 
 _CODES: Tuple[Tuple[Action, str], ...] = (
     (Action.RESTART_APP, "8 11 13 25 31 32 39 40 41 60 68-72 75-77 80 82-86 88 89 94 96-105 126-135 139"),
@@ -69,3 +85,9 @@ CATALOGUE: Dict[int, Action] = {code: action for action, codes in _CODES for cod
 def action_for(code: int) -> Action:
     """The action; CONTACT_SUPPORT for a code that the catalogue does not list."""
     return CATALOGUE.get(code, Action.CONTACT_SUPPORT)
+
+
+def recovery_action(detail: str) -> Action:
+    """The action that XID 154 recommends; ACTION_IN_MESSAGE where its text is unknown."""
+    found = _NEW_RECOVERY.search(detail)
+    return _RECOVERIES.get(found.group(1), Action.ACTION_IN_MESSAGE) if found else Action.ACTION_IN_MESSAGE

@@ -171,21 +171,32 @@ def _without_limit(
 
 
 def _logged(this: _Comparison) -> Iterator[GateResult]:
+    """One result for each error of a device, however often it was logged: a bad lane fills the log with thousands of lines."""
     events = this.allowed.vendor.events_of(this.after.log_since(this.before.uptime_s))
     wanted = [e for e in events.gpus if e.code not in this.allowed.tolerated_codes]
-    gpus = [e for e in wanted if not e.harmless or e.lost_data or e.blames_application]
-    for kind, event in (*(("xid", e) for e in gpus), *(("sxid", e) for e in events.switches if not e.harmless)):
+    gpus = [e for e in wanted if not e.harmless or e.lost_data or e.blames_application or e.notable]
+    alike: dict[tuple[str, str, int, str], list[GpuEvent]] = {}
+    for kind, event in (*((_kind(e), e) for e in gpus), *(("sxid", e) for e in events.switches if not e.harmless)):
+        alike.setdefault((kind, event.pci, event.code, event.action), []).append(event)
+    for (kind, pci, _, action), same in alike.items():
+        times = f", {len(same)} times" if len(same) > 1 else ""
         yield this.result(
-            Outcome.WARN if event.blames_application else Outcome.FAIL,
+            Outcome.WARN if all(e.blames_application or e.notable for e in same) else Outcome.FAIL,
             "kernel_log",
             metric=kind,
-            device=event.pci,
+            device=pci,
             expected="none that requires action",
-            found=_text(event),
-            detail="logged under load",
-            hint=event.action,
+            found=_text(same[0]),
+            detail=f"logged under load{times}",
+            hint=action,
             reason=GateReason.RAISED_BY_LOAD,
+            value=float(len(same)),
+            unit="count",
         )
+
+
+def _kind(event: GpuEvent) -> str:
+    return "nvlink_xid" if event.of_link else "xid"
 
 
 def _text(event: GpuEvent) -> str:
