@@ -144,6 +144,11 @@ def _judge_targets() -> list[Target]:
             subject_of(node("n1", declared=gates(gates_levels=stream, gates_baselines=floors)), TODAY),
             [_STREAM.format(rows=rows), _STREAM.format(rows=rows.replace("5000.1", "nan").replace("5000.4", "inf"))],
         ),
+        _solo(
+            "vendor_diag",
+            subject_of(node("n1", declared=gates(gates_levels={level: ["vendor_diag"] for level in LEVELS}, gates_baselines=[])), TODAY),
+            [(CASES / "parsers" / "vendor_diag_messages" / "input.txt").read_text(encoding="utf-8"), "FAIL\n", "RETEST\n"],
+        ),
         *_stress_targets(),
         *_results_targets(),
         *_products_targets(),

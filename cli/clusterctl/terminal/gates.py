@@ -33,8 +33,9 @@ def show_results(
     nodes: Sequence[str],
     *,
     group: GroupFindings = _NO_GROUP,
+    given: bool = False,
 ) -> None:
-    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text."""
+    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text; `given`: on outputs that are of no run."""
     if output != "table":
         out.emit(output, kind, {**body, **asdict(group), "nodes": by_node(results, nodes)})
         return
@@ -48,9 +49,11 @@ def show_results(
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
-    out.print_text(
-        "\n".join([*lines, gates_summary(results, nodes), f"Run {body['run']}: raw records and verdicts are in {body['directory']}"])
+    where = body["directory"]
+    closing = (
+        f"Outputs in {where}: judged only, no record is changed" if given else f"Run {body['run']}: raw records and verdicts are in {where}"
     )
+    out.print_text("\n".join([*lines, gates_summary(results, nodes), closing]))
 
 
 def by_node(results: Sequence[GateResult], nodes: Sequence[str]) -> list[dict[str, Any]]:

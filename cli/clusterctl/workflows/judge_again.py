@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -11,6 +12,7 @@ import yaml
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.installed_versions_file import read_installed
 from clusterctl.adapters.raw_records import read_all, read_header
+from clusterctl.adapters.store import Store
 from clusterctl.adapters.usual_values import read_usual
 from clusterctl.core.gates.judging.group_findings import group_findings
 from clusterctl.core.gates.judging.judge import judge
@@ -19,23 +21,39 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
+    from clusterctl.adapters.config import Config
     from clusterctl.core.gates.planning.header import Header
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.group_findings import GroupFindings
+    from clusterctl.model.level import Level
     from clusterctl.model.node import Node
 
 
 @dataclass(frozen=True, slots=True)
 class Rejudged:
-    """The verdicts on a stored run: on its nodes, and on groups of them."""
+    """The verdicts on a stored run, or on given outputs: on its nodes, and on groups of them.
 
-    header: Header
+    Attributes:
+        gates: those that were measured.
+        pair_coverage: what the pair schedule reached; None without pairs.
+    """
+
+    level: Level
+    gates: tuple[str, ...]
+    pair_coverage: Mapping[str, Any] | None
     nodes: tuple[str, ...]
     results: tuple[GateResult, ...]
     group: GroupFindings
+
+
+def find_run(config: Config, run: str) -> Path:
+    """The directory of a run: itself, or what the store has of an id, a unique prefix of one, or `last`."""
+    if Path(run).is_dir():
+        return Path(run)
+    with Store.open_to_read(config.store_url) as store:
+        return Path(store.run(run).directory)
 
 
 def judge_stored(
@@ -55,14 +73,13 @@ def judge_stored(
     for name in header.gates:
         gate_named(name)
     nodes = header.stored_nodes() if load is None else _today(header, load)
-    if baselines is not None:
-        entries = _read_baselines(baselines)
-        nodes = [_with_baselines(n, entries) for n in nodes]
+    nodes = with_baselines(nodes, baselines)
     today = datetime.now(UTC).date()
     subjects = [subject_of(n, today, partner=n.name in header.partners) for n in nodes]
     results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible, usual=read_usual(directory))
     chosen = tuple(r for r in results if gate in ("", r.gate))
-    return Rejudged(header, header.nodes, chosen, group_findings(subjects, chosen, read_installed(directory)))
+    group = group_findings(subjects, chosen, read_installed(directory))
+    return Rejudged(header.level, (gate,) if gate else header.gates, header.pair_coverage, header.nodes, chosen, group)
 
 
 def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[Node]:
@@ -76,6 +93,18 @@ def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[No
     return [found[n] for n in names]
 
 
+def with_baselines(nodes: Sequence[Node], file: Path | None) -> Sequence[Node]:
+    """The nodes with the baselines of a file in place of their own; unchanged without a file.
+
+    Raises:
+        ConfigError: it cannot be read, or has no gates_baselines.
+    """
+    if file is None:
+        return nodes
+    entries = _read_baselines(file)
+    return [replace(n, spec=replace(n.spec, gates={**n.spec.gates, "gates_baselines": entries})) for n in nodes]
+
+
 def _read_baselines(file: Path) -> list[Any]:
     try:
         data = yaml.safe_load(read_given_text(file))
@@ -85,7 +114,3 @@ def _read_baselines(file: Path) -> list[Any]:
     if not isinstance(entries, list):
         raise ConfigError(detail=f"{file}: holds no list gates_baselines", hint="write a YAML file with gates_baselines: [...]")
     return entries
-
-
-def _with_baselines(node: Node, entries: list[Any]) -> Node:
-    return replace(node, spec=replace(node.spec, gates={**node.spec.gates, "gates_baselines": entries}))

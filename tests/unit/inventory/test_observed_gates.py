@@ -35,6 +35,7 @@ NAMED_BY_SITE = {
     "torch_gemm": {"program": "/opt/torch/bin/python3"},  # no package of a distribution has PyTorch for the GPU
     "cpu_stream": {"program": "/opt/stream/stream_c.exe"},  # its array size is compiled in, for the processors of the node
     "training_proxy": {"program": "/opt/torch/bin/python3"},  # as torch_gemm
+    "vendor_diag": {"command": ["/opt/vendor/diag"]},  # vendors give theirs to customers only
     "storage_throughput": {"mounts": ["scratch"]},  # it writes to a file system that running jobs use, too
 }
 OBSERVED = ("torch_gemm", "cpu_stream", "host_memory", "nvme_fio", "rdma_latency", "storage_throughput", "training_proxy")

@@ -18,6 +18,7 @@ _FILES = (
     "torch_gemm",
     "cpu_stream",
     "host_memory",
+    "vendor_diag",
     "nvme_fio",
     "nccl_node",
     "rdma_pair",

@@ -32,6 +32,7 @@ TOOLS: dict[str, str] = {
     "torch_gemm": "torch_gemm.py of the burn-in: products of PyTorch on one GPU",
     "training_proxy": "training_proxy.py of the burn-in: the ranks of one node of a group that trains with PyTorch",
     "ubergemm": "ubergemm of DCGM",
+    "vendor_diag": "messages of OCP Test & Validation 2.0, or PASS, FAIL or RETEST of NVIDIA's Field Diagnostic",
 }
 ALIASES = {
     "dcgmi": "dcgmi_diag",

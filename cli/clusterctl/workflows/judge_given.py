@@ -1,0 +1,87 @@
+"""Judges outputs of tools that others ran, such as a vendor's acceptance, by the profiles of their nodes. Contacts no node and changes no record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.given_outputs import read_outputs
+from clusterctl.core.gates.gate import Scope
+from clusterctl.core.gates.judging.group_findings import group_findings
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.registry import gate_named, gate_names
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_result import RawRecord
+from clusterctl.model.level import LEVELS, Level
+from clusterctl.workflows.judge_again import Rejudged, with_baselines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from clusterctl.adapters.given_outputs import GivenOutput
+    from clusterctl.core.gates.planning.step import Obstacle
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.node import Node
+
+
+def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: str = "", baselines: Path | None = None) -> Rejudged:
+    """Judge what is in `directory` as if `burnin` had printed it at `level`. A node without an output that others have gets could-not-run.
+
+    Raises:
+        ConfigError: an output is of no node of the target, or of no gate that one command on one node measures, or a profile is invalid.
+    """
+    outputs = [o for o in read_outputs(directory) if gate in ("", o.gate)]
+    unknown = sorted({o.node for o in outputs} - {n.name for n in nodes})
+    if unknown:
+        raise ConfigError(
+            detail=f"{directory / unknown[0]}: the target has no such node", hint="name a target that has it, or remove the folder"
+        )
+    names = tuple(name for name in gate_names() if name in {o.gate for o in outputs})
+    for output in outputs:
+        if gate_named(output.gate).scope is not Scope.NODE:
+            possible = ", ".join(gate_names(Scope.NODE))
+            raise ConfigError(
+                detail=f"{directory / output.node}: {output.gate} is not measured by one node alone", hint=f"gates: {possible}"
+            )
+    today = datetime.now(UTC).date()
+    subjects = [subject_of(_with_levels(n, names), today) for n in with_baselines(nodes, baselines)]
+    records: list[RawRecord] = []
+    impossible: dict[tuple[str, str], Obstacle] = {}
+    for name in names:
+        own = [o for o in outputs if o.gate == name]
+        records += _records(own, [s for s in subjects if s.name in {o.node for o in own}], level, impossible)
+    results = judge(subjects, records, level=level, gates=names, impossible=impossible)
+    return Rejudged(level, names, None, tuple(n.name for n in nodes), results, group_findings(subjects, results, {}))
+
+
+def _with_levels(node: Node, names: tuple[str, ...]) -> Node:
+    """Its profile with just these gates: what was measured elsewhere is judged whether or not a level of it has them."""
+    return replace(node, spec=replace(node.spec, gates={**node.spec.gates, "gates_levels": {level: list(names) for level in LEVELS}}))
+
+
+def _records(
+    outputs: Sequence[GivenOutput], subjects: Sequence[Subject], level: Level, impossible: dict[tuple[str, str], Obstacle]
+) -> list[RawRecord]:
+    """As the agent of a burn-in would have brought them, but for time and exit status, which nobody knows."""
+    gate = gate_named(outputs[0].gate)
+    planned = gate.plan(subjects, level, count())
+    impossible.update({(gate.name, node): obstacle for node, obstacle in planned.obstacles.items()})
+    records = []
+    for output in outputs:
+        steps = planned.steps.get(output.node, ())
+        if len(steps) > 1:
+            raise ConfigError(
+                detail=f"{gate.name} takes {len(steps)} commands on a node; a single output cannot be judged",
+                hint="measure it: `clusterctl burnin`",
+            )
+        records += [
+            RawRecord(
+                gate.name, s.name, s.tool, output.node, tuple(s.argv), output.written_at, 0.0, exit_status=0, stdout=output.text, stderr=""
+            )
+            for s in steps
+        ]
+    return records
