@@ -12,6 +12,7 @@ from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect, writing
 from clusterctl.adapters.store.tables import metadata
+from clusterctl.core.node_curves import curve_key
 from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, StoreError
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
@@ -20,12 +21,14 @@ from clusterctl.model.recorded_hardware import RecordedHardware
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.lease_race import acquire_in_race
+from support.nights import NIGHT_BAD, NIGHT_NAMES, upper_result, write_nights
 from support.old_store import LATER, OLD_FINDINGS, assert_same_findings, create_old_database, row_counts
 from support.postgres import binaries, server
-from support.stores import a_node, a_result, a_run, bring, burn_in, findings
+from support.stores import a_node, a_result, a_run, bring, burn_in, findings, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TOOLS = binaries()
 pytestmark = pytest.mark.skipif(TOOLS is None, reason="PostgreSQL's initdb is not installed: apt-get install postgresql")
@@ -73,6 +76,20 @@ def test_stored_evidence_is_returned(store: Store) -> None:
     assert store.run("last").id == a_run().id
     assert store.unfinished_runs() == ()
     assert store.nodes_in_progress(a_run().id) == ()
+
+
+def test_measurements_over_time_are_those_of_sqlite(store: Store, tmp_path: Path) -> None:
+    with fresh(tmp_path) as other:
+        found = []
+        for one in (store, other):
+            run = write_nights(one, range(1, 5), bad_in=3)
+            results = [upper_result(Outcome.FAIL if n == NIGHT_BAD else Outcome.PASS, n, 3.0 + i) for i, n in enumerate(NIGHT_NAMES)]
+            one.save_gate_results(run.id, results)
+            wanted = {curve_key(r) for r in one.gate_results(NIGHT_BAD, run.id) if r.outcome is Outcome.FAIL}
+            found.append(one.recorded_curves(wanted, run.started_at))
+    assert found[0] == found[1]
+    assert len(found[0].past) == 4 + 1
+    assert {key.figure.metric: len(days) for key, days in found[0].fleet.items()} == {"bandwidth_average": 4, "latency": 1}
 
 
 def test_a_second_operator_is_refused_with_the_holder(store: Store) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.measured_curve import CURVE_RUNS, Curves, FleetDay, NodeCurve
+from clusterctl.model.measurement_series import MeasuredPoint, MeasurementSeries
 from clusterctl.model.records import NodeRecord, RunRow, RunStatus, TransitionRow
 from clusterctl.model.run_report import EvidenceLink, NodeSection, RunReport
 from clusterctl.model.state import State
@@ -41,6 +43,7 @@ _PER_GPU = (
     "flops",
     "diag_memory",
 )
+_OF_FEBRUARY = 14
 _STEPS = (State.REGISTERED, State.PROVISIONING, State.PROVISIONED, State.VALIDATED, State.BURNED_IN, State.ADMITTED)
 _AT = "2026-03-14T09:{:02d}:00.000000Z"
 
@@ -67,7 +70,21 @@ def big_report(nodes: int) -> RunReport:
         tuple(_section(i) for i in range(nodes)),
         (EvidenceLink("provision.log", "provision.log"),),
         tuple(_records(nodes)),
+        curves=Curves(tuple(made_up_curve(node_name(i), "mlx5_3", 92.0 + i % 7) for i in range(nodes) if i % 24 == 3 and i // 24 % 5 == 0)),
     )
+
+
+def made_up_curve(node: str, device: str, newest: float) -> NodeCurve:
+    """A device that was fine in 19 runs and is slow in the last; the fleet was not measured in the first and in the fifth of them."""
+    days = [f"2026-02-{15 + i:02d}" if i < _OF_FEBRUARY else f"2026-03-{i - _OF_FEBRUARY + 1:02d}" for i in range(CURVE_RUNS)]
+    values = [*(_between(362, 392, node, device, day) for day in days[:-1]), newest]
+    points = tuple(
+        MeasuredPoint(f"run-{day}", f"{day}T09:00:00.000000Z", value, Outcome.FAIL if value == newest else Outcome.PASS, simulated=True)
+        for day, value in zip(days, values, strict=True)
+    )
+    fleet = tuple(None if i in (0, 4) else FleetDay(day, 71, 364.0 + i % 3, 377.1 + i % 4, 390.0 - i % 2) for i, day in enumerate(days))
+    series = MeasurementSeries("rdma_pair", "bandwidth_average", device, "Gb/s", "", None, "6.24", 360.0, points)
+    return NodeCurve(node, series, 360.0, is_upper=False, fleet=fleet)
 
 
 @cache

@@ -23,7 +23,7 @@ class MeasurementSeries:
     """Values of one figure of one device, oldest first, which can be compared with each other.
 
     Attributes:
-        device: empty where the value is of the whole node.
+        device: of a pair; empty where the value is of the whole node, or the worst of its devices.
         op, size_bytes: operation and message size; empty and null where the figure has none.
         tool_version: of the tool that measured it; empty where it is not known.
         limit: the floor of the newest value, in `unit`; null where it has none.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.measured_curve import Curves
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class RunReport:
         records_of: the runs that wrote `records`; empty where this run did.
         slow: classes that were slow as a whole in this run.
         version_skews, installed_skews: scalable units with several versions of a tool, or of what runs on their nodes.
+        curves: what is to be looked at, over time; none before they are read.
     """
 
     run: RunRow
@@ -103,6 +105,7 @@ class RunReport:
     slow: tuple[SlowClass, ...] = ()
     version_skews: tuple[VersionSkew, ...] = ()
     installed_skews: tuple[InstalledSkew, ...] = ()
+    curves: Curves = field(default_factory=Curves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from clusterctl.core import timestamps
 from clusterctl.model.run_report import WORST_FIRST
 from clusterctl.report.alike import AlikeRows, alike
+from clusterctl.report.curve_rows import curve_data
 from clusterctl.report.inert import visible
 from clusterctl.report.rows import bad_evidence, check_rows, gate_rows, good_evidence
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.measured_curve import Curves, NodeCurve
     from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection
     from clusterctl.report.alike import EvidenceRow
+    from clusterctl.report.curve_rows import CurveData
     from clusterctl.report.heatmap_cells import Table
     from clusterctl_validators.finding import Finding, Outcome
 
@@ -33,6 +36,8 @@ class NodeData:
         gates_from, checks_from: where they come from if not from this run, for people.
         bad: block of the rows to look at.
         gates, checks: blocks of the other rows, one for each gate or role.
+        curves: of what is to be looked at.
+        not_drawn: how many of these have no curve.
         steps: (time, from, to, reason).
         links: (the part of the address before the file's name, the name).
     """
@@ -47,6 +52,8 @@ class NodeData:
     gates_from: int
     checks: tuple[int, ...]
     checks_from: int
+    curves: tuple[CurveData, ...]
+    not_drawn: int
     steps: tuple[tuple[int, int, int, int], ...]
     links: tuple[tuple[int, int], ...]
 
@@ -75,10 +82,11 @@ class PageData:
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return _fields(self) | {"nodes": [_fields(n) for n in self.nodes], "tables": [_fields(t) for t in self.tables]}
+        nodes = [_fields(n) | {"curves": [_fields(c) for c in n.curves]} for n in self.nodes]
+        return _fields(self) | {"nodes": nodes, "tables": [_fields(t) for t in self.tables]}
 
 
-def _fields(record: PageData | NodeData | Table) -> dict[str, Any]:
+def _fields(record: PageData | NodeData | CurveData | Table) -> dict[str, Any]:
     # Not `asdict`, which copies what is inside: at thousands of nodes that takes longer than all else.
     return {f.name: getattr(record, f.name) for f in fields(record)}
 
@@ -100,10 +108,15 @@ class Details:
         self._blocks: _Once[tuple[int, ...]] = _Once()
         self._seen: dict[tuple[tuple[Finding, ...], Earlier | None], int] = {}
         self._places: dict[str, int] = {}
+        self._curves: dict[str, list[NodeCurve]] = {}
+        self._not_drawn: dict[str, int] = {}
         self._text("")
 
-    def collect(self, sections: Sequence[NodeSection], tables: Iterable[Table]) -> PageData:
+    def collect(self, sections: Sequence[NodeSection], tables: Iterable[Table], curves: Curves) -> PageData:
         """The data of these nodes, in their order."""
+        for curve in curves.drawn:
+            self._curves.setdefault(curve.node, []).append(curve)
+        self._not_drawn = dict(curves.left_out)
         nodes = tuple(self._node(s) for s in sections)
         names = tuple(visible(s.name) for s in sections)
         return PageData(tuple(self._texts), tuple(self._shapes), tuple(self._rows), tuple(self._blocks), names, nodes, tuple(tables))
@@ -129,6 +142,8 @@ class Details:
             gates_from=self._text(_provenance(section.gates_earlier)),
             checks=self._checks(section, findings),
             checks_from=self._text(_provenance(section.findings_earlier)),
+            curves=tuple(curve_data(c, self._text) for c in self._curves.get(section.name, ())),
+            not_drawn=self._not_drawn.get(section.name, 0),
             steps=tuple(
                 (
                     self._text(timestamps.short(s.at)),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.model.run_report import EvidenceLink
     from clusterctl.model.slow_class import SlowClass
     from clusterctl.report.alike import AlikeRows
+    from clusterctl.report.curve_rows import CurveWords
     from clusterctl.report.details import PageData
     from clusterctl.report.margins import Margin
 
@@ -111,6 +112,7 @@ class Page:
         skews: versions that differ inside a scalable unit, for people.
         heatmap_of: the earlier runs that measured the heatmap; empty where this run did.
         data: what is drawn on demand.
+        curves: what is to be looked at over time, in words.
     """
 
     run: RunRow
@@ -127,6 +129,7 @@ class Page:
     links: tuple[EvidenceLink, ...]
     simulated: bool
     data: PageData
+    curves: tuple[CurveWords, ...]
 
     @property
     def counts(self) -> dict[State, int]:

@@ -11,10 +11,12 @@ from clusterctl.core.gates.judging.version_skew import skew_text
 from clusterctl.core.lifecycle import MEANING
 from clusterctl.report import heatmap
 from clusterctl.report.alike import alike, first_of_same_nodes
+from clusterctl.report.curve_rows import curve_words
 from clusterctl.report.details import Details
 from clusterctl.report.heatmap_cells import tables
 from clusterctl.report.model import Heatmap, Page
 from clusterctl.report.rows import problem_rows
+from clusterctl.report.series_drawing import LARGE
 from clusterctl.report.templating import environment, own_file
 from clusterctl.report.tiles import is_dense, tiled_racks
 from clusterctl.terminal.states import SIGNS
@@ -37,7 +39,15 @@ def render_page(report: RunReport) -> str:
         environment()
         .get_template("page.html.j2")
         .render(
-            page=page, dense=is_dense(page.racks), signs=SIGNS, meaning=MEANING, states=states, style=style, script=script, digest=digest
+            page=page,
+            dense=is_dense(page.racks),
+            signs=SIGNS,
+            meaning=MEANING,
+            states=states,
+            style=style,
+            script=script,
+            digest=digest,
+            box=LARGE,
         )
     )
 
@@ -63,5 +73,6 @@ def page_of(report: RunReport) -> Page:
         heatmap_of=report.records_of,
         links=report.links,
         simulated=any(g.simulated for g in results),
-        data=Details().collect(sections, tables(heat)),
+        data=Details().collect(sections, tables(heat), report.curves),
+        curves=tuple(map(curve_words, report.curves.drawn)),
     )

@@ -10,11 +10,11 @@ from starlette.routing import Route
 
 from clusterctl.core.lifecycle import MEANING
 from clusterctl.model.rack_condition import RackCondition
+from clusterctl.report.series_drawing import sparkline
 from clusterctl.report.templating import environment, own_file
 from clusterctl.serve import parameters as p
 from clusterctl.serve.api import fleet_in_numbers, newest_runs, nodes_document, one_node, one_run, rack_document
 from clusterctl.serve.progress_events import EVENTS_PATH
-from clusterctl.serve.sparkline import sparkline
 from clusterctl.terminal.comparison import comparison_summary, comparison_tables
 from clusterctl.terminal.states import SIGNS
 

@@ -12,7 +12,7 @@ from clusterctl.report import drift_page
 from clusterctl.report.page import render_page
 from pages.__main__ import unmet
 from pages.goals import GOALS, WIDTHS, Goal
-from pages.measure import BROKEN_WORDS, FAINT, measure, opened
+from pages.measure import BROKEN_WORDS, FAINT, FAINT_SHAPES, measure, opened
 from support.big_report import big_report, recorded_findings
 from support.browser import MISSING, browser, program
 from unit.drift.test_outputs import NOW as DRIFT_AT
@@ -98,6 +98,8 @@ def test_a_node_opens_with_the_keyboard_alone(chromium: Browser, folder: Path) -
     assert page.evaluate("document.activeElement.matches('.node > summary')")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.values-of')")
+    page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector(".block[open] .line")
 
@@ -115,6 +117,60 @@ def test_a_node_shows_all_of_its_results(chromium: Browser, folder: Path) -> Non
     page.wait_for_selector(".line.o-not_applicable")
 
 
+def test_a_measurement_that_failed_is_drawn_over_time_when_its_node_is_opened(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    assert page.locator("figure").count() == 0
+    page.locator('.rack a[href="#r012-n04"]').click()
+    figure = page.locator("figure.curve")
+    picture = figure.locator("svg")
+    label = "rdma_pair bandwidth_average mlx5_3 6.24; 95 Gb/s, fail, newest of 20 runs; floor 360 Gb/s; fleet 380.1 (365 to 389), 71 nodes"
+    assert picture.get_attribute("aria-label") == label
+    box = picture.bounding_box()
+    assert box
+    assert box["width"] > 300
+    shapes = {name: picture.locator(f".{name}").count() for name in ("own", "limit", "good", "bad", "band", "median")}
+    # The fleet was not measured in the first and in the fifth run.
+    assert shapes == {"own": 1, "limit": 1, "good": 19, "bad": 1, "band": 2, "median": 2}
+    legend = [words.strip() for words in figure.locator(".legend > span").all_inner_texts()]
+    assert legend == ["measured", "✗ not a pass", "90 % of the fleet", "its median", "floor 360 Gb/s"]
+    rows = figure.locator("tbody tr").all_inner_texts()
+    assert len(rows) == 20
+    assert rows[0].split("\t") == ["2026-03-06 09:00:00Z", "95", "fail", "380.1 (365 to 389), 71 nodes"]
+    assert rows[19].split("\t")[3] == ""
+    assert figure.locator(".simulated").inner_text() == "simulated"
+
+
+def test_the_shapes_of_a_curve_are_seen_on_every_background(chromium: Browser, folder: Path) -> None:
+    for scheme in ("light", "dark"):
+        page = opened(chromium, written(folder, 72), 1280, "dark" if scheme == "dark" else "light")
+        page.locator('.rack a[href="#r012-n04"]').click()
+        page.wait_for_selector("figure.curve")
+        assert page.evaluate(FAINT_SHAPES) == []
+
+
+def test_values_of_a_curve_are_reached_with_the_keyboard_and_printed_in_full(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    page.locator('.rack a[href="#r012-n04"]').click()
+    page.wait_for_selector("figure.curve")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.values-of')")
+    page.keyboard.press("End")
+    assert page.evaluate("async () => { while (!document.activeElement.scrollTop) await new Promise(requestAnimationFrame); return true; }")
+    page.emulate_media(media="print")
+    assert page.evaluate("document.querySelector('.values-of').scrollHeight - document.querySelector('.values-of').clientHeight") == 0
+    assert page.locator("figure.curve tbody tr").last.is_visible()
+
+
+def test_what_has_no_room_is_counted(chromium: Browser, folder: Path) -> None:
+    report = big_report(6)
+    file = folder / "left-out.html"
+    file.write_text(render_page(replace(report, curves=replace(report.curves, left_out=(("r012-n04", 7),)))), encoding="utf-8")
+    page = opened(chromium, file)
+    page.locator('.rack a[href="#r012-n04"]').click()
+    page.wait_for_selector("figure.curve")
+    assert "Not drawn, of what is to be looked at: 7." in page.locator("details.node[open] .body").inner_text()
+
+
 def test_a_table_of_bandwidths_is_drawn_when_it_is_opened(chromium: Browser, folder: Path) -> None:
     page = opened(chromium, written(folder, 6))
     assert page.locator("td").count() == 0
@@ -127,7 +183,13 @@ def test_a_table_of_bandwidths_is_drawn_when_it_is_opened(chromium: Browser, fol
 def test_without_script_failures_and_racks_are_there(chromium: Browser, folder: Path) -> None:
     page = opened(chromium, written(folder, 72), script=False)
     text = page.locator("body").inner_text()
-    for words in ("rdma_pair floor bandwidth_average", "check cable and port of mlx5_3", "r015-n18", "which does not run here"):
+    for words in (
+        "rdma_pair floor bandwidth_average",
+        "check cable and port of mlx5_3",
+        "r015-n18",
+        "which does not run here",
+        "374.3, 95 (fail)",
+    ):
         assert words in text
 
 

@@ -76,6 +76,15 @@ def test_it_has_page_verdicts_records_findings_and_events(run: RunRow, tmp_path:
         assert found[name] == (Path(run.directory) / name).read_bytes()
 
 
+@pytest.mark.parametrize("words", [(), ("--bundle", "run.tar.gz")], ids=["page", "archive"])
+def test_page_and_archive_have_what_failed_over_time(run: RunRow, tmp_path: Path, words: tuple[str, ...]) -> None:
+    assert main.call(["report", *words]) == 0
+    html = packed(tmp_path / "run.tar.gz")["report.html"] if words else (Path(run.directory) / "report.html").read_bytes()
+    assert b"Measurements to look at, over time" in html
+    assert b"floor 180 Gb/s" in html
+    assert b"196.4 (196.4 to 196.4), 6 nodes" in html
+
+
 def test_no_secret_of_the_run_is_in_it(run: RunRow, tmp_path: Path) -> None:
     assert SECRETS.in_files([Path(run.directory)]), "they are in the run directory"
     assert main.call(["report", "--bundle", "run.tar.gz"]) == 0

@@ -11,7 +11,7 @@ from clusterctl.core.measured_series import measured_series
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.measurement_series import MeasuredPoint, MeasurementSeries
 from clusterctl.model.own_history import PastResult
-from clusterctl.serve.sparkline import HEIGHT, WIDTH, sparkline
+from clusterctl.report.series_drawing import SMALL, sparkline
 from support.stores import a_result
 
 VALUES = st.floats(-1e9, 1e9, allow_nan=False)
@@ -43,6 +43,16 @@ def test_values_that_cannot_be_compared_are_apart() -> None:
     assert len(found) == 5
 
 
+def test_the_worst_value_of_a_node_is_one_series_whichever_device_it_is_of() -> None:
+    found = measured_series([past(1, device="GPU 2", peers=()), past(2, 150.0, device="GPU 3", peers=())], 5)
+    assert [(s.device, [p.value for p in s.points]) for s in found] == [("", [200.0, 150.0])]
+
+
+def test_of_a_device_that_met_several_the_best_counts_as_in_the_judgement_against_its_history() -> None:
+    (series,) = measured_series([past(1, 182.0, best=196.0)], 5)
+    assert [p.value for p in series.points] == [196.0]
+
+
 def test_a_result_without_a_value_is_no_point() -> None:
     assert measured_series([past(1, None)], 5) == ()
 
@@ -50,9 +60,9 @@ def test_a_result_without_a_value_is_no_point() -> None:
 @given(st.lists(VALUES, min_size=1, max_size=5), st.none() | VALUES)
 def test_the_line_stays_in_its_box_and_can_be_seen(values: list[float], limit: float | None) -> None:
     points = tuple(MeasuredPoint("r", "2026", v, Outcome.PASS, simulated=False) for v in values)
-    line, floor = sparkline(MeasurementSeries("g", "m", "", "Gb/s", "", None, "", limit, points))
-    drawn = [tuple(map(float, pair.split(","))) for pair in line.split(" ")]
+    shapes = sparkline(MeasurementSeries("g", "m", "", "Gb/s", "", None, "", limit, points))
+    drawn = [tuple(map(float, pair.split(","))) for pair in shapes.line.split(" ")]
     assert len(drawn) == max(len(values), 2)
-    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in drawn)
-    assert (floor is None) == (limit is None)
-    assert floor is None or 0 <= floor <= HEIGHT
+    assert all(0 <= x <= SMALL.width and 0 <= y <= SMALL.height for x, y in drawn)
+    assert (shapes.limit is None) == (limit is None)
+    assert shapes.limit is None or 0 <= shapes.limit <= SMALL.height

@@ -8,6 +8,7 @@ from clusterctl.adapters import clock
 from clusterctl.adapters.store import schema
 from clusterctl.adapters.store.admissions import AdmissionRepository
 from clusterctl.adapters.store.breaker_events import BreakerRepository
+from clusterctl.adapters.store.curve_records import CurveRepository
 from clusterctl.adapters.store.drift import DriftRepository
 from clusterctl.adapters.store.engine import connect, connect_to_read, fenced
 from clusterctl.adapters.store.evidence import EvidenceRepository
@@ -37,6 +38,7 @@ class Store(
     RunRepository,
     EvidenceRepository,
     OutcomeRepository,
+    CurveRepository,
     AdmissionRepository,
     LeaseRepository,
     MemberRepository,

@@ -100,11 +100,54 @@
     return [heading, make("div", "blocks", ...list.map(block))];
   };
 
+  // Shapes and points come from the data; each colour has a form of its own and stands in the legend in words.
+  const curve = (one) => {
+    const picture = document.getElementById("page:curve").content.firstElementChild.cloneNode(true);
+    const shape = (tag, name, set) => {
+      const made = document.createElementNS(picture.namespaceURI, tag);
+      made.setAttribute("class", name);
+      for (const [key, value] of Object.entries(set)) made.setAttribute(key, value);
+      picture.append(made);
+      return made;
+    };
+    picture.setAttribute("aria-label", text(one.said));
+    for (const points of one.bands) shape("polygon", "band", { points });
+    for (const points of one.medians) shape("polyline", "median", { points });
+    if (one.height !== null) shape("line", "limit", { x1: 0, x2: picture.viewBox.baseVal.width, y1: one.height, y2: one.height });
+    shape("polyline", "own", { points: one.line });
+    const rows = one.rows.map((row) => row.map(text));
+    one.line.split(" ").forEach((point, i) => {
+      const [x, y] = point.split(",");
+      const made = one.marks[i] ? shape("path", "bad", { d: `M${x - 5},${y - 5}l10,10m0,-10l-10,10` }) : shape("circle", "good", { cx: x, cy: y, r: 3.5 });
+      made.append(document.createElementNS(picture.namespaceURI, "title"));
+      made.firstChild.textContent = rows[i].slice(0, 3).join(" ");
+    });
+    const key = (name, words) => make("span", "", make("i", name), ` ${words}`);
+    const legend = [key("own", "measured"), ...(one.marks.includes(1) ? [make("span", "", make("b", "bad", "✗"), " not a pass")] : [])];
+    if (one.bands.length) legend.push(key("band", "90 % of the fleet"), key("median", "its median"));
+    if (text(one.limit)) legend.push(key("limit", text(one.limit)));
+    const head = ["run began", "value", "outcome", "fleet: median (5 to 95 %)"].map((words) => make("th", "", make("span", "", words)));
+    const cells = (row) => make("tr", "", ...row.map((words) => make("td", "", make("span", "", words))));
+    const scroll = make("div", "values-of", make("table", "", make("thead", "", make("tr", "", ...head)), make("tbody", "", ...rows.map(cells).reverse())));
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", `values of ${text(one.what)}`);
+    const caption = make("figcaption", "", make("span", "what", text(one.what)), ...(one.simulated ? [" ", make("span", "tag simulated", "simulated")] : []));
+    const plot = make("div", "plot", make("span", "", text(one.top)), picture, make("span", "", text(one.bottom)));
+    return make("figure", "curve", caption, plot, make("p", "legend", ...legend), scroll);
+  };
+  const curves = (node) => {
+    const drawn = node.curves.length ? [make("div", "curves", ...node.curves.map(curve))] : [];
+    if (node.not_drawn) drawn.push(make("p", "quiet", `Not drawn, of what is to be looked at: ${node.not_drawn}.`));
+    return drawn.length ? [make("h4", "", "Over time, against the fleet"), ...drawn] : [];
+  };
+
   const nodeBody = (node) => {
     const body = make("div", "body");
     if (text(node.reason)) body.append(make("p", "reason", text(node.reason)));
     const [, ...bad] = data().blocks[node.bad];
     if (bad.length) body.append(make("ul", "rows", ...bad.map((r) => fullRow(rowOf(r)))));
+    body.append(...curves(node));
     body.append(...blocks("Gates", node.gates_from, node.gates), ...blocks("Checks", node.checks_from, node.checks));
     if (node.steps.length) {
       const steps = node.steps.map((step) => {

@@ -1,0 +1,87 @@
+"""Which measurements of a run are drawn over time, and their curves. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from clusterctl.core.measured_series import device_of, measured_series
+from clusterctl.model.gate_result import Figure
+from clusterctl.model.measured_curve import CURVE_RULES, CURVE_RUNS, UPPER_RULES, CurveKey, Curves, FleetKey, NodeCurve
+from clusterctl.model.run_report import WORST_FIRST
+from clusterctl_validators.finding import QUIET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.measured_curve import FleetDay, RecordedCurves
+    from clusterctl.model.measurement_series import MeasurementSeries
+    from clusterctl.model.own_history import PastResult
+    from clusterctl.model.run_report import NodeSection
+
+# A curve takes 1 to 2 kB of a page: so many keep a page of any run below its limits.
+MOST_OF_NODE, MOST = 8, 400
+
+
+def wanted_curves(sections: Iterable[NodeSection]) -> tuple[dict[CurveKey, GateResult], Counter[str]]:
+    """What is to be looked at and has a value, and how many of each node are left out: every node has its worst before any has its second."""
+    ranked: list[tuple[int, int, CurveKey, GateResult]] = []
+    for section in sections:
+        own: dict[CurveKey, GateResult] = {}
+        for result in sorted(filter(_is_wanted, section.gate_results), key=lambda r: WORST_FIRST[r.outcome]):
+            own.setdefault(curve_key(result), result)
+        ranked += [(place, WORST_FIRST[r.outcome], key, r) for place, (key, r) in enumerate(own.items())]
+    ranked.sort(key=lambda one: one[:2])
+    within = [one for one in ranked if one[0] < MOST_OF_NODE][:MOST]
+    chosen = {key: result for _, _, key, result in within}
+    return chosen, Counter(key.node for _, _, key, _ in ranked if key not in chosen)
+
+
+def curves(
+    sections: Sequence[NodeSection], wanted: Mapping[CurveKey, GateResult], left_out: Counter[str], recorded: RecordedCurves
+) -> Curves:
+    """The curves in the order of the nodes."""
+    past: dict[str, list[PastResult]] = {}
+    for one in recorded.past:
+        past.setdefault(one.result.node, []).append(one)
+    drawn = [c for s in sections for c in _of_node(s, past.get(s.name, ()), wanted, recorded.fleet)]
+    return Curves(tuple(drawn), tuple(left_out.items()))
+
+
+def curve_key(result: GateResult) -> CurveKey:
+    """Whose curve a result is a point of."""
+    return CurveKey(result.node, device_of(result), result.figure, result.tool_version)
+
+
+def _is_wanted(result: GateResult) -> bool:
+    return result.outcome not in QUIET and result.value is not None and result.rule in CURVE_RULES
+
+
+def _of_node(
+    section: NodeSection,
+    past: Sequence[PastResult],
+    wanted: Mapping[CurveKey, GateResult],
+    fleet: Mapping[FleetKey, Sequence[FleetDay]],
+) -> Iterator[NodeCurve]:
+    for series in measured_series(past, CURVE_RUNS):
+        figure = Figure(series.gate, series.metric, series.unit, series.op, series.size_bytes or 0)
+        bad = wanted.get(CurveKey(section.name, series.device, figure, series.tool_version))
+        if bad is None:
+            continue
+        days = fleet.get(FleetKey(figure, series.tool_version, section.record.profile, bad.simulated), ())
+        beside = tuple(_until(days, p.at[:10]) for p in series.points)
+        # one value beside nothing is no picture
+        if len(series.points) > 1 or any(beside):
+            yield NodeCurve(section.name, series, _limit(bad, series), bad.rule in UPPER_RULES, beside)
+
+
+def _until(days: Sequence[FleetDay], day: str) -> FleetDay | None:
+    """The newest that is not after a day: a node that is measured alone after its repair is compared with what the others read last."""
+    place = bisect_right(days, day, key=lambda d: d.day)
+    return days[place - 1] if place else None
+
+
+def _limit(bad: GateResult, series: MeasurementSeries) -> float | None:
+    return series.limit if bad.limit is None else bad.limit

@@ -1,0 +1,101 @@
+"""What a node or one of its devices measured over time, beside the fleet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.model.own_history import VALUE_RULES
+
+if TYPE_CHECKING:
+    from clusterctl.model.gate_result import Figure
+    from clusterctl.model.measurement_series import MeasurementSeries
+    from clusterctl.model.own_history import PastResult
+
+# Where lower values are the better ones.
+UPPER_RULES = ("upper_limit", "upper_peers")
+# `shared`: what was measured behind a part that several devices share.
+CURVE_RULES = (*VALUE_RULES, *UPPER_RULES, "shared")
+# So many runs are drawn.
+CURVE_RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CurveKey:
+    """Whose curve it is, and of what.
+
+    Attributes:
+        device: empty where the value is the worst of a node, whichever device it is of.
+    """
+
+    node: str
+    device: str
+    figure: Figure
+    tool_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetKey:
+    """Values with equal keys are compared: of nodes with one profile, by one version of the tool."""
+
+    figure: Figure
+    tool_version: str
+    profile: str
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FleetDay:
+    """Values of many nodes on one day: of the lowest 5 %, in the middle, and of the highest 5 % at least and at most.
+
+    Attributes:
+        day: of UTC, when their runs started.
+        nodes: how many measurements of nodes it rests on; a node that was measured in two runs of the day counts twice.
+    """
+
+    day: str
+    nodes: int
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCurve:
+    """The values of a node or device, oldest first, each with what the fleet read on that day or the last one before.
+
+    Attributes:
+        limit: what the value to look at is compared with: a floor, or an upper limit where `is_upper`; None where it has none.
+        fleet: one for each point of the series; None where too few nodes were measured until then.
+    """
+
+    node: str
+    series: MeasurementSeries
+    limit: float | None
+    is_upper: bool
+    fleet: tuple[FleetDay | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The curves of a run.
+
+    Attributes:
+        left_out: node -> how many of its measurements to look at have none: a page has room for so many.
+    """
+
+    drawn: tuple[NodeCurve, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCurves:
+    """What the record has for curves.
+
+    Attributes:
+        past: results of the nodes, oldest first.
+        fleet: days of the fleet, oldest first.
+    """
+
+    past: tuple[PastResult, ...]
+    fleet: dict[FleetKey, tuple[FleetDay, ...]]
