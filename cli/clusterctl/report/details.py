@@ -13,6 +13,7 @@ from clusterctl.report.alike import AlikeRows, alike
 from clusterctl.report.curve_rows import curve_data
 from clusterctl.report.inert import visible
 from clusterctl.report.rows import bad_evidence, check_rows, gate_rows, good_evidence
+from clusterctl.report.spreads import spreads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.report.alike import EvidenceRow
     from clusterctl.report.curve_rows import CurveData
     from clusterctl.report.heatmap_cells import Table
+    from clusterctl.report.spreads import Spread
     from clusterctl_validators.finding import Finding, Outcome
 
 T = TypeVar("T")
@@ -70,6 +72,7 @@ class PageData:
         racks: (name, its nodes ...), nodes by place in `nodes`.
         names: of the nodes.
         tables: bandwidths, drawn when opened.
+        spreads: values of this run, drawn when opened.
     """
 
     texts: tuple[str, ...]
@@ -79,14 +82,16 @@ class PageData:
     names: tuple[str, ...]
     nodes: tuple[NodeData, ...]
     tables: tuple[Table, ...]
+    spreads: tuple[Spread, ...]
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
         nodes = [_fields(n) | {"curves": [_fields(c) for c in n.curves]} for n in self.nodes]
-        return _fields(self) | {"nodes": nodes, "tables": [_fields(t) for t in self.tables]}
+        drawn = {"tables": [_fields(t) for t in self.tables], "spreads": [_fields(s) for s in self.spreads]}
+        return _fields(self) | {"nodes": nodes} | drawn
 
 
-def _fields(record: PageData | NodeData | CurveData | Table) -> dict[str, Any]:
+def _fields(record: PageData | NodeData | CurveData | Table | Spread) -> dict[str, Any]:
     # Not `asdict`, which copies what is inside: at thousands of nodes that takes longer than all else.
     return {f.name: getattr(record, f.name) for f in fields(record)}
 
@@ -119,7 +124,9 @@ class Details:
         self._not_drawn = dict(curves.left_out)
         nodes = tuple(self._node(s) for s in sections)
         names = tuple(visible(s.name) for s in sections)
-        return PageData(tuple(self._texts), tuple(self._shapes), tuple(self._rows), tuple(self._blocks), names, nodes, tuple(tables))
+        return PageData(
+            tuple(self._texts), tuple(self._shapes), tuple(self._rows), tuple(self._blocks), names, nodes, tuple(tables), spreads(sections)
+        )
 
     def _text(self, text: str) -> int:
         place = self._places.get(text)

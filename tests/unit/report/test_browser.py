@@ -180,6 +180,25 @@ def test_a_table_of_bandwidths_is_drawn_when_it_is_opened(chromium: Browser, fol
     assert page.locator("td.low").all_inner_texts() == ["▼ 94"]
 
 
+def test_the_values_of_a_run_are_drawn_when_their_figure_is_opened(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    heading = page.locator("details.spread > summary")
+    assert heading.first.inner_text() == (
+        "rdma_pair bandwidth_average 568 values of 71 nodes; 95 to 391.1 Gb/s, median 378; floor 360 Gb/s 1 not a pass"
+    )
+    heading.first.click()
+    figure = page.locator("details.spread figure")
+    assert figure.locator("svg").get_attribute("aria-label") == f"rdma_pair bandwidth_average: {heading.first.inner_text()[28:-13]}"
+    rows = [row.split("\t") for row in figure.locator("tbody tr").all_inner_texts()]
+    assert rows[0] == ["95 to 107.3", "1", "1"]
+    assert sum(int(row[1]) for row in rows) == 568
+    assert figure.locator("svg .bar-all").count() == len(rows)
+    assert figure.locator("svg .bar-bad").count() == 1
+    assert figure.locator("svg .limit").count() == 1
+    legend = [words.strip() for words in figure.locator(".legend > span").all_inner_texts()]
+    assert legend == ["values", "not a pass", "floor 360 Gb/s"]
+
+
 def test_without_script_failures_and_racks_are_there(chromium: Browser, folder: Path) -> None:
     page = opened(chromium, written(folder, 72), script=False)
     text = page.locator("body").inner_text()

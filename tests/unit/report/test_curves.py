@@ -131,6 +131,14 @@ def test_only_the_newest_results_of_a_record_are_read(store: Store, monkeypatch:
     assert [d and d.day for d in curve.fleet] == ["2026-03-08", "2026-03-09", "2026-03-10"]
 
 
+def test_only_the_newest_values_of_a_fleet_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_nights(store, range(1, 11), bad_in=10)
+    monkeypatch.setattr(curve_records, "_OF_FLEET", 2 * len(NIGHT_NAMES) * len(DEVICES))
+    (curve,) = drawn(store, run)
+    assert len(curve.series.points) == 10
+    assert [d and d.day for d in curve.fleet] == [None] * 8 + ["2026-03-09", "2026-03-10"]
+
+
 def all_bad(nodes: int) -> RunReport:
     """A run in which every result of every node failed."""
     report = big_report(nodes)

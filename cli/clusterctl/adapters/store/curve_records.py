@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import String, and_, case, cast, func, literal_column, or_, select, tuple_
+from sqlalchemy import String, and_, case, cast, func, or_, select, tuple_
 
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Twenty runs of a fleet of 1,000 nodes with 100 results each; `clusterctl report` reads them in seconds.
 _NEWEST = 2_000_000
+# Of these, so many values of the fleet.
+_OF_FLEET = 500_000
 _AT_A_TIME = 10_000
 # A run has a result for each limit of a figure, and for each bad device of a node.
 _PAST = 8 * CURVE_RUNS
@@ -88,15 +90,17 @@ def _fleet(wanted: Collection[CurveKey], among: ColumnElement[bool]) -> Select[A
     """A row for each device, or for each node where the values are of nodes, in each run."""
     g = t.gate_results.c
     figures = sorted({(k.figure.gate, k.figure.metric) for k in wanted})
-    # Literal, as PostgreSQL takes an expression with bound values for another one each time.
-    day = func.substr(t.runs.c.started_at, literal_column("1"), literal_column("10"))
-    device = case((cast(g.peers, String) == "[]", ""), else_=g.device)
+    device = case((cast(g.peers, String) == "[]", ""), else_=g.device).label("own_device")
+    value = func.coalesce(g.best, g.value).label("own_value")
+    is_upper = case((g.rule.in_(UPPER_RULES), 1), else_=0).label("is_upper")
+    day = func.substr(t.runs.c.started_at, 1, 10).label("day")
     key = (g.gate, g.metric, g.unit, g.op, g.size_bytes, g.tool_version, t.nodes.c.profile, g.simulated, day, g.run_id, g.node)
-    value = func.coalesce(g.best, g.value)
-    is_upper = func.max(case((g.rule.in_(UPPER_RULES), 1), else_=0))
     joined = t.gate_results.join(t.runs, t.runs.c.id == g.run_id).join(t.nodes, t.nodes.c.name == g.node)
-    chosen = select(*key, func.min(value), func.max(value), is_upper).select_from(joined)
-    return chosen.where(tuple_(g.gate, g.metric).in_(figures), among).group_by(*key, device).order_by(*key)
+    chosen = select(*key, device, value, is_upper).select_from(joined).where(tuple_(g.gate, g.metric).in_(figures), among)
+    newest = chosen.order_by(g.id.desc()).limit(_OF_FLEET).subquery().c
+    of_key = [newest[column.name] for column in key]
+    values = (func.min(newest.own_value), func.max(newest.own_value), func.max(newest.is_upper))
+    return select(*of_key, *values).group_by(*of_key, newest.own_device).order_by(*of_key)
 
 
 def _fleet_values(connection: Connection, query: Select[Any]) -> Iterator[FleetValue]:

@@ -100,17 +100,32 @@
     return [heading, make("div", "blocks", ...list.map(block))];
   };
 
-  // Shapes and points come from the data; each colour has a form of its own and stands in the legend in words.
-  const curve = (one) => {
-    const picture = document.getElementById("page:curve").content.firstElementChild.cloneNode(true);
-    const shape = (tag, name, set) => {
+  // Shapes come from the data; each colour has a form of its own and stands in the legend in words.
+  const canvas = (label) => {
+    const picture = document.getElementById("page:picture").content.firstElementChild.cloneNode(true);
+    const shape = (tag, name, set, title = "") => {
       const made = document.createElementNS(picture.namespaceURI, tag);
       made.setAttribute("class", name);
       for (const [key, value] of Object.entries(set)) made.setAttribute(key, value);
+      if (title) made.append(document.createElementNS(picture.namespaceURI, "title"));
+      if (title) made.firstChild.textContent = title;
       picture.append(made);
-      return made;
     };
-    picture.setAttribute("aria-label", text(one.said));
+    picture.setAttribute("aria-label", label);
+    return [picture, shape];
+  };
+  const key = (name, words) => make("span", "", make("i", name), ` ${words}`);
+  const values = (what, names, rows) => {
+    const head = names.map((words) => make("th", "", make("span", "", words)));
+    const cells = (row) => make("tr", "", ...row.map((words) => make("td", "", make("span", "", String(words)))));
+    const scroll = make("div", "values-of", make("table", "", make("thead", "", make("tr", "", ...head)), make("tbody", "", ...rows.map(cells))));
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", `values of ${what}`);
+    return scroll;
+  };
+  const curve = (one) => {
+    const [picture, shape] = canvas(text(one.said));
     for (const points of one.bands) shape("polygon", "band", { points });
     for (const points of one.medians) shape("polyline", "median", { points });
     if (one.height !== null) shape("line", "limit", { x1: 0, x2: picture.viewBox.baseVal.width, y1: one.height, y2: one.height });
@@ -118,23 +133,26 @@
     const rows = one.rows.map((row) => row.map(text));
     one.line.split(" ").forEach((point, i) => {
       const [x, y] = point.split(",");
-      const made = one.marks[i] ? shape("path", "bad", { d: `M${x - 5},${y - 5}l10,10m0,-10l-10,10` }) : shape("circle", "good", { cx: x, cy: y, r: 3.5 });
-      made.append(document.createElementNS(picture.namespaceURI, "title"));
-      made.firstChild.textContent = rows[i].slice(0, 3).join(" ");
+      const title = rows[i].slice(0, 3).join(" ");
+      if (one.marks[i]) shape("path", "bad", { d: `M${x - 5},${y - 5}l10,10m0,-10l-10,10` }, title);
+      else shape("circle", "good", { cx: x, cy: y, r: 3.5 }, title);
     });
-    const key = (name, words) => make("span", "", make("i", name), ` ${words}`);
     const legend = [key("own", "measured"), ...(one.marks.includes(1) ? [make("span", "", make("b", "bad", "✗"), " not a pass")] : [])];
     if (one.bands.length) legend.push(key("band", "90 % of the fleet"), key("median", "its median"));
     if (text(one.limit)) legend.push(key("limit", text(one.limit)));
-    const head = ["run began", "value", "outcome", "fleet: median (5 to 95 %)"].map((words) => make("th", "", make("span", "", words)));
-    const cells = (row) => make("tr", "", ...row.map((words) => make("td", "", make("span", "", words))));
-    const scroll = make("div", "values-of", make("table", "", make("thead", "", make("tr", "", ...head)), make("tbody", "", ...rows.map(cells).reverse())));
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", `values of ${text(one.what)}`);
     const caption = make("figcaption", "", make("span", "what", text(one.what)), ...(one.simulated ? [" ", make("span", "tag simulated", "simulated")] : []));
     const plot = make("div", "plot", make("span", "", text(one.top)), picture, make("span", "", text(one.bottom)));
-    return make("figure", "curve", caption, plot, make("p", "legend", ...legend), scroll);
+    const names = ["run began", "value", "outcome", "fleet: median (5 to 95 %)"];
+    return make("figure", "curve", caption, plot, make("p", "legend", ...legend), values(text(one.what), names, rows.reverse()));
+  };
+  const spread = (one) => {
+    const [picture, shape] = canvas(`${one.what}: ${one.said}`);
+    for (const points of one.bars) shape("polygon", "bar-all", { points });
+    for (const points of one.bad_bars) shape("polygon", "bar-bad", { points });
+    for (const x of one.lines) shape("line", "limit", { x1: x, x2: x, y1: 0, y2: picture.viewBox.baseVal.height });
+    const legend = [key("all", "values"), ...(one.bad ? [key("not-good", "not a pass")] : []), ...(one.limit ? [key("limit", one.limit)] : [])];
+    const plot = make("div", "plot", make("span", "", ""), picture, make("p", "ends", make("span", "", one.left), make("span", "", one.right)));
+    return [make("figure", "curve", plot, make("p", "legend", ...legend), values(one.what, ["from and to", "values", "not a pass"], one.rows))];
   };
   const curves = (node) => {
     const drawn = node.curves.length ? [make("div", "curves", ...node.curves.map(curve))] : [];
@@ -219,6 +237,7 @@
   };
   for (const one of document.querySelectorAll("details[data-nodes]")) onFirstOpening(one, () => [make("ul", "", ...one.dataset.nodes.split(" ").map(linked))]);
   for (const one of document.querySelectorAll("details.table")) onFirstOpening(one, () => table(Number(one.dataset.table)));
+  for (const one of document.querySelectorAll("details.spread")) onFirstOpening(one, () => spread(data().spreads[Number(one.dataset.spread)]));
   if (racks.length === 1) open(racks[0]);
 
   const openNode = (name) => {
