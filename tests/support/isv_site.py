@@ -19,6 +19,13 @@ from clusterctl.model.part import Part
 from clusterctl.model.state import State
 from clusterctl.terminal.findings import show_findings
 from clusterctl_validators import test_infiniband
+from clusterctl_validators.health_agent import FETCH, GPUD_HEALTH, GPUD_UNIT, TIMEOUT_S
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+from clusterctl_validators.spec_view import SpecView
+from clusterctl_validators.test_monitoring import test_health_agent
+from support.checks import InventedNode
+from support.gpu_node import declared, systemctl, unit
 from support.os_node import Case, findings
 from support.roles import ROOT
 from support.stores import a_node, a_run, bring, burn_in, fresh
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl.adapters.store import Store
+    from clusterctl_validators.finding import Finding
+    from clusterctl_validators.probe import CommandResult
 
 SCRIPTS = ROOT / "contrib" / "isv" / "scripts"
 GOOD, BUSY, BAD, GONE = "r12-n01", "r12-n02", "r12-n03", "r12-n04"
@@ -48,6 +57,7 @@ _PLACE = {
     "nvlink_domain": "nvl-1",
     "node_labels": {"tenant": "acme", "project": "train", "core": "core-1"},
 }
+_AT = "2026-03-14T09:00:00.000000Z"
 _KINDS = ("system", "chassis", "baseboard", "cpu", "nic")
 
 
@@ -89,8 +99,28 @@ def validated_keys(folder: Path, keys: Mapping[str, Sequence[str]]) -> dict[str,
     for node, of_node in keys.items():
         files = {f"{_PKEYS}/{i}": f"{key}\n" for i, key in enumerate((*of_node, *["0x0000"] * (3 - len(of_node))))}
         found = findings(Case("infiniband", node, {"files": files}, {}), test_infiniband, folder / node)
-        only = [f for check, f in found.items() if check.endswith(".pkeys")]
-        results.append(NodeFindings(node, NodeStatus.OK, "", tuple(only), 1.5, at="2026-03-14T09:00:00.000000Z"))
+        results.append(_answered(node, [f for check, f in found.items() if check.endswith(".pkeys")]))
+    return _printed(results)
+
+
+def validated_agents(folder: Path, answers: Mapping[str, str | CommandResult]) -> dict[str, Any]:
+    """What `validate` prints of nodes whose gpud runs and answers its health check so; the checks are the real ones. No text: the node does not answer."""
+    results = []
+    for node, answer in answers.items():
+        record = Record("monitoring")
+        commands = {systemctl(GPUD_UNIT): unit(), f"python3 -I -c {FETCH} {GPUD_HEALTH} {TIMEOUT_S}": answer}
+        spec = SpecView("monitoring", declared("monitoring", monitoring_health_agent="gpud"))
+        test_health_agent(spec, record, Probe(InventedNode(folder / node, commands)))
+        silent = NodeFindings(node, NodeStatus.UNREACHABLE, "no route to host", (), 1.5, at=_AT)
+        results.append(_answered(node, record.findings) if answer else silent)
+    return _printed(results)
+
+
+def _answered(node: str, found: Sequence[Finding]) -> NodeFindings:
+    return NodeFindings(node, NodeStatus.OK, "", tuple(found), 1.5, at=_AT)
+
+
+def _printed(results: Sequence[NodeFindings]) -> dict[str, Any]:
     printed = StringIO()
     with redirect_stdout(printed):
         show_findings(results, "json", "run-1")
@@ -98,14 +128,14 @@ def validated_keys(folder: Path, keys: Mapping[str, Sequence[str]]) -> dict[str,
     return document
 
 
-def write_isv_site(folder: Path, *, pool: bool = True) -> IsvSite:
-    """Four nodes: in service, in use, in quarantine, retired. With `pool`, the pool of the site tells what runs; else it is `local`."""
+def write_isv_site(folder: Path, *, pool: bool = True, agent: str = "gpud") -> IsvSite:
+    """Four nodes: in service, in use, in quarantine, retired. With `pool`, the pool of the site tells what runs; else it is `local`. `agent` is required of all."""
     hosts: dict[str, dict[str, Any]] = {
         n: {"ansible_host": f"192.0.2.{i}", "rack_slot": i} for i, n in enumerate((GOOD, BUSY, BAD, GONE), 1)
     }
     hosts[GOOD] |= _PLACE
     hosts[BUSY] |= {"node_labels": {"tenant": "acme", "project": "train"}, "leaf": "leaf-1"}
-    rack = {"vars": {"rack": "rack-12"}, "hosts": hosts}
+    rack = {"vars": {"rack": "rack-12", "monitoring_health_agent": agent}, "hosts": hosts}
     groups = {"profile_hgx_h100_ib": {"children": {"rack_12": {}}}, "rack_12": rack}
     (folder / "site").mkdir(parents=True)
     (folder / "site" / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": groups}}))

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 _WHY: dict[str, tuple[str, dict[str, Any]]] = {
     "host_status_log": ("clusterctl does not read the journal of a host", {"tests": {}}),
     "query_switch_firmware": ("clusterctl reads no NVSwitch trays", {"trays": []}),
-    "query_node_health_agents": (
-        "clusterctl does not record whether gpud or NVSentinel runs on a node",
-        {"agents_observable": False, "agents": []},
-    ),
     "query_planned_notifications": (
         "clusterctl sends no notice ahead of planned maintenance",
         {"notification_channel_observable": False, "notifications": []},

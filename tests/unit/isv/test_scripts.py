@@ -11,7 +11,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from support.isv_site import BAD, BUSY, GONE, GOOD, SCRIPTS, IsvSite, standing_in, validated_keys, write_isv_site
+from clusterctl_validators.probe import CommandResult
+from support.isv_site import BAD, BUSY, GONE, GOOD, SCRIPTS, IsvSite, standing_in, validated_agents, validated_keys, write_isv_site
 from support.isv_suite import has_suite, verdict
 from support.roles import ROOT
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEPS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/steps.yml").read_text())
-SKIPPED = ("host_status_log", "query_switch_firmware", "query_node_health_agents", "query_planned_notifications")
+SKIPPED = ("host_status_log", "query_switch_firmware", "query_planned_notifications")
 EVENT = {
     "specversion": "1.0",
     "type": "clusterctl.node.quarantined",
@@ -29,6 +30,7 @@ EVENT = {
 }
 ENTRY = {"log": "SEL", "id": "1", "created": "", "severity": "OK", "message": "power on"}
 BMC = {"name": BAD, "problem": "", "power": "on", "serial": "SYS-1", "log": [ENTRY], "missing": {}}
+# Those of one set of documents.
 CONTACTING = ("query_bmc_kernel_logs", "query_ib_tenant_isolation", "query_ib_keys", "describe_instance")
 
 
@@ -48,7 +50,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, di
     documents = {"validate": validated_keys(tmp_path_factory.mktemp("nodes"), keys), "bmc": {"nodes": [BMC]}}
     command = standing_in(folder, documents)
     found = {step: site.run(step, *STEPS[step]["words"], command=command) for step in CONTACTING}
-    order = [s for s in STEPS if s not in {*CONTACTING, "query_maintenance_events"}]
+    agents = standing_in(folder, {"validate": validated_agents(folder, dict.fromkeys((GOOD, BUSY, BAD), "200\n"))})
+    found["query_node_health_agents"] = site.run("query_node_health_agents", command=agents)
+    order = [s for s in STEPS if s not in {*found, "query_maintenance_events"}]
     return found | {step: site.run(step, *STEPS[step]["words"]) for step in (*order, "query_maintenance_events")}
 
 
@@ -144,6 +148,31 @@ def test_cpus_without_a_serial_are_no_machine_without_cpus(tmp_path: Path) -> No
     assert machine["components"]["cpu"] == {"present": True, "identifiers": []}
     assert machine["components"]["nic"] == {"present": False, "identifiers": []}
     assert machine["machine_id"] == "S1"
+
+
+def test_a_health_agent_that_is_not_healthy_or_not_reached_does_not_run(site: IsvSite, tmp_path: Path) -> None:
+    refused = CommandResult(1, stderr="ConnectionRefusedError: [Errno 111] Connection refused\n")
+    command = standing_in(tmp_path, {"validate": validated_agents(tmp_path, {GOOD: "200\n", BUSY: refused, BAD: ""})})
+    code, answer = site.run("query_node_health_agents", command=command)
+    assert (code, answer["agents_observable"]) == (0, True)
+    assert {a["node_id"]: (a["agent_name"], a["running"], a["why"].split(": ")[-1]) for a in answer["agents"]} == {
+        f"{GOOD}-system": ("gpud", True, ""),
+        f"{BUSY}-system": ("gpud", False, "[Errno 111] Connection refused"),
+        f"{BAD}-system": ("gpud", False, "no route to host"),
+    }
+
+
+def test_a_node_that_requires_no_health_agent_has_none(tmp_path: Path) -> None:
+    site = write_isv_site(tmp_path / "site", agent="")
+    code, answer = site.run("query_node_health_agents")
+    assert (code, answer["skipped"], answer["agents"]) == (0, True, [])
+    hosts = tmp_path / "site" / "site" / "hosts.yml"
+    changed = yaml.safe_load(hosts.read_text())
+    changed["all"]["children"]["rack_12"]["hosts"][GOOD]["monitoring_health_agent"] = "nvsentinel"
+    hosts.write_text(yaml.safe_dump(changed))
+    command = standing_in(tmp_path, {"validate": validated_agents(tmp_path, {GOOD: "200\n"})})
+    agents = {a["node_id"]: (a["agent_name"], a["running"]) for a in site.run("query_node_health_agents", command=command)[1]["agents"]}
+    assert agents == {f"{GOOD}-system": ("nvsentinel", True), f"{BUSY}-system": ("", False), f"{BAD}-system": ("", False)}
 
 
 @pytest.mark.parametrize(
