@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.judging.own_history import of_earlier_parts
 from clusterctl.core.measured_series import device_of, measured_series
 from clusterctl.model.gate_result import Figure
 from clusterctl.model.measured_curve import CURVE_RULES, CURVE_RUNS, UPPER_RULES, CurveKey, Curves, FleetKey, NodeCurve
@@ -13,7 +14,7 @@ from clusterctl.model.run_report import WORST_FIRST
 from clusterctl_validators.finding import QUIET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.measured_curve import FleetDay, RecordedCurves
@@ -46,7 +47,8 @@ def curves(
     past: dict[str, list[PastResult]] = {}
     for one in recorded.past:
         past.setdefault(one.result.node, []).append(one)
-    drawn = [c for s in sections for c in _of_node(s, past.get(s.name, ()), wanted, recorded.fleet)]
+    is_earlier = of_earlier_parts(recorded.parts)
+    drawn = [c for s in sections for c in _of_node(s, past.get(s.name, ()), wanted, recorded.fleet, is_earlier)]
     return Curves(tuple(drawn), tuple(left_out.items()))
 
 
@@ -64,17 +66,21 @@ def _of_node(
     past: Sequence[PastResult],
     wanted: Mapping[CurveKey, GateResult],
     fleet: Mapping[FleetKey, Sequence[FleetDay]],
+    is_earlier: Callable[[PastResult], bool],
 ) -> Iterator[NodeCurve]:
     for series in measured_series(past, CURVE_RUNS):
         figure = Figure(series.gate, series.metric, series.unit, series.op, series.size_bytes or 0)
-        bad = wanted.get(CurveKey(section.name, series.device, figure, series.tool_version))
+        key = CurveKey(section.name, series.device, figure, series.tool_version)
+        bad = wanted.get(key)
         if bad is None:
             continue
         days = fleet.get(FleetKey(figure, series.tool_version, section.record.profile, bad.simulated), ())
         beside = tuple(_until(days, p.at[:10]) for p in series.points)
         # one value beside nothing is no picture
         if len(series.points) > 1 or any(beside):
-            yield NodeCurve(section.name, series, _limit(bad, series), bad.rule in UPPER_RULES, beside)
+            before = {one.run_id for one in past if curve_key(one.result) == key and is_earlier(one)}
+            earlier = tuple(p.run_id in before for p in series.points)
+            yield NodeCurve(section.name, series, _limit(bad, series), bad.rule in UPPER_RULES, beside, earlier)
 
 
 def _until(days: Sequence[FleetDay], day: str) -> FleetDay | None:

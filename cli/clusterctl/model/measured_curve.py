@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Figure
     from clusterctl.model.measurement_series import MeasurementSeries
     from clusterctl.model.own_history import PastResult
+    from clusterctl.model.part import PartRow
 
 # Where lower values are the better ones.
 UPPER_RULES = ("upper_limit", "upper_peers")
@@ -67,6 +68,7 @@ class NodeCurve:
     Attributes:
         limit: what the value to look at is compared with: a floor, or an upper limit where `is_upper`; None where it has none.
         fleet: one for each point of the series; None where too few nodes were measured until then.
+        earlier_part: for each point, whether a part was replaced since: it is of another device.
     """
 
     node: str
@@ -74,6 +76,7 @@ class NodeCurve:
     limit: float | None
     is_upper: bool
     fleet: tuple[FleetDay | None, ...]
+    earlier_part: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,9 @@ class RecordedCurves:
     Attributes:
         past: results of the nodes, oldest first.
         fleet: days of the fleet, oldest first.
+        parts: of the nodes, those that were replaced too.
     """
 
     past: tuple[PastResult, ...]
     fleet: dict[FleetKey, tuple[FleetDay, ...]]
+    parts: tuple[PartRow, ...] = ()

@@ -41,7 +41,7 @@ class CurveData:
         top, bottom: the ends of the scale.
         line, bands, medians: points of shapes.
         rows: (when, value, outcome, what the fleet read).
-        marks: of each row: 0 good, 1 to look at.
+        marks: of each row: 0 good, 1 to look at; 2 more where a part was replaced since.
         simulated: 0 or 1.
     """
 
@@ -75,10 +75,10 @@ def curve_data(curve: NodeCurve, place: Callable[[str], int]) -> CurveData:
         bands=drawn.bands,
         medians=drawn.medians,
         rows=tuple(
-            (place(timestamps.short(p.at)), place(number_text(p.value)), place(outcome_text(p.outcome)), place(_beside(p, day)))
-            for p, day in zip(points, curve.fleet, strict=True)
+            (place(timestamps.short(p.at)), place(number_text(p.value)), place(_judged(p, earlier=earlier)), place(_beside(p, day)))
+            for p, day, earlier in zip(points, curve.fleet, curve.earlier_part, strict=True)
         ),
-        marks=tuple(int(p.outcome is not Outcome.PASS) for p in points),
+        marks=tuple((p.outcome is not Outcome.PASS) + 2 * earlier for p, earlier in zip(points, curve.earlier_part, strict=True)),
         simulated=int(any(p.simulated for p in points)),
     )
 
@@ -109,6 +109,10 @@ def number_text(value: float) -> str:
 def outcome_text(outcome: Outcome) -> str:
     """As a row of results has it."""
     return outcome.value.replace("_", " ")
+
+
+def _judged(point: MeasuredPoint, *, earlier: bool) -> str:
+    return f"{outcome_text(point.outcome)}, part replaced since" if earlier else outcome_text(point.outcome)
 
 
 def _values(points: Iterable[MeasuredPoint]) -> Iterator[str]:

@@ -19,5 +19,8 @@ def with_curves(store: Store, report: RunReport) -> RunReport:
         StoreError: the database cannot be read.
     """
     wanted, left_out = wanted_curves(report.sections)
-    recorded = store.recorded_curves(wanted, report.run.started_at)
+    if not wanted:
+        return report
+    parts = store.parts({key.node for key in wanted})
+    recorded = replace(store.recorded_curves(wanted, report.run.started_at), parts=parts)
     return replace(report, curves=curves(report.sections, wanted, left_out, recorded))

@@ -128,15 +128,15 @@ def test_a_measurement_that_failed_is_drawn_over_time_when_its_node_is_opened(ch
     box = picture.bounding_box()
     assert box
     assert box["width"] > 300
-    shapes = {name: picture.locator(f".{name}").count() for name in ("own", "limit", "good", "bad", "band", "median")}
+    shapes = {name: picture.locator(f".{name}").count() for name in ("own", "limit", "earlier", "good", "bad", "band", "median")}
     # The fleet was not measured in the first and in the fifth run.
-    assert shapes == {"own": 1, "limit": 1, "good": 19, "bad": 1, "band": 2, "median": 2}
+    assert shapes == {"own": 1, "limit": 1, "earlier": 2, "good": 17, "bad": 1, "band": 2, "median": 2}
     legend = [words.strip() for words in figure.locator(".legend > span").all_inner_texts()]
-    assert legend == ["measured", "✗ not a pass", "90 % of the fleet", "its median", "floor 360 Gb/s"]
+    assert legend == ["measured", "✗ not a pass", "◇ before a part was replaced", "90 % of the fleet", "its median", "floor 360 Gb/s"]
     rows = figure.locator("tbody tr").all_inner_texts()
     assert len(rows) == 20
     assert rows[0].split("\t") == ["2026-03-06 09:00:00Z", "95", "fail", "380.1 (365 to 389), 71 nodes"]
-    assert rows[19].split("\t")[3] == ""
+    assert rows[19].split("\t")[2:] == ["pass, part replaced since", ""]
     assert figure.locator(".simulated").inner_text() == "simulated"
 
 
@@ -159,6 +159,19 @@ def test_values_of_a_curve_are_reached_with_the_keyboard_and_printed_in_full(chr
     page.emulate_media(media="print")
     assert page.evaluate("document.querySelector('.values-of').scrollHeight - document.querySelector('.values-of').clientHeight") == 0
     assert page.locator("figure.curve tbody tr").last.is_visible()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_curves_and_bars_fit_every_width(chromium: Browser, folder: Path, width: int) -> None:
+    page = opened(chromium, written(folder, 72), width)
+    page.locator('.rack a[href="#r012-n04"]').click()
+    page.wait_for_selector("figure.curve")
+    page.evaluate("for (const one of document.querySelectorAll('details.spread')) one.open = true")
+    page.wait_for_selector("details.spread:last-of-type figure")
+    assert page.locator("figure svg").count() == 4
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(BROKEN_WORDS) == []
+    assert page.evaluate(FAINT) == []
 
 
 def test_what_has_no_room_is_counted(chromium: Browser, folder: Path) -> None:

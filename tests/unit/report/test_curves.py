@@ -18,7 +18,8 @@ from clusterctl.core.node_curves import MOST, MOST_OF_NODE, curve_key, wanted_cu
 from clusterctl.model.gate_result import Figure, Outcome
 from clusterctl.model.measured_curve import CURVE_RUNS, FleetDay, FleetKey
 from clusterctl.model.measurement_series import MeasuredPoint, MeasurementSeries
-from clusterctl.report.curve_rows import curve_words, number_text
+from clusterctl.model.part import Part
+from clusterctl.report.curve_rows import curve_data, curve_words, number_text
 from clusterctl.report.page import render_page
 from clusterctl.report.series_drawing import LARGE, drawing
 from clusterctl.workflows.collect_curves import with_curves
@@ -89,6 +90,18 @@ def test_values_of_a_node_are_its_worst_whichever_device_it_is_of(store: Store) 
     assert (curve.series.device, [p.value for p in curve.series.points]) == ("", [640.0, 500.0])
 
 
+def test_what_was_measured_before_a_part_was_replaced_is_of_another_one(store: Store) -> None:
+    run = write_nights(store, range(1, 5), bad_in=4)
+    (before,) = drawn(store, run)
+    assert before.earlier_part == (False,) * 4
+    for serial, day in (("A", 1), ("B", 3)):
+        store.save_parts(night_run(day).id, NIGHT_BAD, [Part("hca", "0000:1b:00.0", DEVICES[1], "CX7", serial)])
+    (curve,) = drawn(store, run)
+    # Parts are seen when the store says so, which is later than the nights: the run that saw it first measured it.
+    assert curve.earlier_part == (True, True, False, True)
+    assert curve_data(curve, lambda text: text.count("replaced since")).marks == (2, 2, 0, 3)
+
+
 def test_where_lower_is_better_the_highest_counts(store: Store) -> None:
     run = write_nights(store, range(1, 2), bad_in=9)
     bad = [upper_result(Outcome.FAIL, NIGHT_BAD, v) for v in (5.0, 9.0)]
@@ -120,7 +133,7 @@ def test_history_is_read_by_as_many_queries_for_many_nodes_as_for_one(store: Sto
     asked: list[str] = []
     event.listen(store._engine, "before_cursor_execute", lambda *a: asked.append(a[2]))
     assert len(with_curves(store, report).curves.drawn) == len(NIGHT_NAMES) * len(DEVICES)
-    assert len([a for a in asked if a.startswith("SELECT")]) == 3
+    assert len([a for a in asked if a.startswith("SELECT")]) == 4
 
 
 def test_only_the_newest_results_of_a_record_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,9 +35,7 @@ class CurveRepository(Repository):
     """Values over time of a few devices, and of the fleet."""
 
     def recorded_curves(self, wanted: Collection[CurveKey], until: str) -> RecordedCurves:
-        """What was measured in runs that started until then: the last runs of the wanted keys, and the days of all nodes for their figures."""
-        if not wanted:
-            return RecordedCurves((), {})
+        """What was measured in runs that started until then: the last runs of the wanted keys, of which there is one at least, and the days of all nodes for their figures."""
         with reading(self._engine) as connection:
             last = connection.execute(select(func.max(t.gate_results.c.id))).scalar() or 0
             among = and_(t.gate_results.c.id > last - _NEWEST, *_measured(), t.runs.c.started_at <= until)

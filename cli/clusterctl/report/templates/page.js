@@ -134,10 +134,12 @@
     one.line.split(" ").forEach((point, i) => {
       const [x, y] = point.split(",");
       const title = rows[i].slice(0, 3).join(" ");
-      if (one.marks[i]) shape("path", "bad", { d: `M${x - 5},${y - 5}l10,10m0,-10l-10,10` }, title);
+      if (one.marks[i] & 1) shape("path", "bad", { d: `M${x - 5},${y - 5}l10,10m0,-10l-10,10` }, title);
+      else if (one.marks[i]) shape("path", "earlier", { d: `M${x},${y - 5}l5,5l-5,5l-5,-5z` }, title);
       else shape("circle", "good", { cx: x, cy: y, r: 3.5 }, title);
     });
-    const legend = [key("own", "measured"), ...(one.marks.includes(1) ? [make("span", "", make("b", "bad", "✗"), " not a pass")] : [])];
+    const legend = [key("own", "measured"), ...(one.marks.some((mark) => mark & 1) ? [make("span", "", make("b", "bad", "✗"), " not a pass")] : [])];
+    if (one.marks.some((mark) => mark & 2)) legend.push(make("span", "", make("b", "", "◇"), " before a part was replaced"));
     if (one.bands.length) legend.push(key("band", "90 % of the fleet"), key("median", "its median"));
     if (text(one.limit)) legend.push(key("limit", text(one.limit)));
     const caption = make("figcaption", "", make("span", "what", text(one.what)), ...(one.simulated ? [" ", make("span", "tag simulated", "simulated")] : []));

@@ -11,7 +11,7 @@ from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, HistoryKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from clusterctl.model.own_history import PastResult
     from clusterctl.model.part import PartRow
@@ -30,16 +30,22 @@ def usual_values(past: Iterable[PastResult], parts: Iterable[PartRow] = ()) -> d
 
     `past`: oldest first. What was measured before a part of `parts` took another one's place is another device's history.
     """
-    since = _replaced(parts)
+    is_earlier = of_earlier_parts(parts)
     runs: dict[HistoryKey, dict[str, float]] = {}
     for one in past:
         key = key_of(one.result)
         value = one.result.own_value
-        if value is None or any(_is_before(one, start) for start in _starts(since, key)):
+        if value is None or is_earlier(one):
             continue
         own = runs.setdefault(key, {})
         own[one.run_id] = min(own.get(one.run_id, value), value)
     return {key: _average(tuple(own.values())[-LAST_RUNS:]) for key, own in runs.items() if len(own) >= LAST_RUNS}
+
+
+def of_earlier_parts(parts: Iterable[PartRow]) -> Callable[[PastResult], bool]:
+    """Whether a result was measured before a part of `parts` took another one's place: it is of another device."""
+    since = _replaced(parts)
+    return lambda one: any(_is_before(one, start) for start in _starts(since, key_of(one.result)))
 
 
 def key_of(result: GateResult) -> HistoryKey:
