@@ -158,6 +158,7 @@ def test_values_of_a_curve_are_reached_with_the_keyboard_and_printed_in_full(chr
     assert page.evaluate("async () => { while (!document.activeElement.scrollTop) await new Promise(requestAnimationFrame); return true; }")
     page.emulate_media(media="print")
     assert page.evaluate("document.querySelector('.values-of').scrollHeight - document.querySelector('.values-of').clientHeight") == 0
+    assert page.evaluate("document.querySelector('.values-of').scrollWidth - document.querySelector('.values-of').clientWidth") == 0
     assert page.locator("figure.curve tbody tr").last.is_visible()
 
 
