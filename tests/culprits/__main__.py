@@ -1,6 +1,7 @@
-"""`python -m culprits`: how well pair gates find bad devices, by size and number of faults; writes build/culprits.json.
+"""`python -m culprits`: how well pair gates find bad devices, uplinks and spines, by size and number of faults; writes build/culprits.json.
 
-Exits 1 if a round too many was needed, a healthy device was marked faulty more often than once in 10,000, or too few bad ones were found.
+Exits 1 if a round too many was needed, a healthy device was marked faulty more often than once in 10,000, too few bad ones were found, or a leaf or spine is
+named that is not bad.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from culprits.agents import on_real_agents
 from culprits.trials import fleets_over_nights, judged_at_full_size
+from culprits.uplink_trials import LAYERS, uplinks_over_nights
 from support.roles import ROOT
 
 # Nodes, bad ones among them, fleets. At most one in ten is bad, the bound of the second stage.
@@ -22,6 +24,8 @@ _CASES = ((64, 1, 10), (64, 6, 10), (256, 1, 5), (256, 16, 5), (1024, 16, 2), (1
 _HIDES, _NIGHTS = 0.1, 3
 _ROUNDS, _RECALL, _INTERMITTENT = 6, 0.99, 0.95
 _JUDGE_S, _JUDGE_GIB = 30.0, 1.0
+# A bad uplink or spine is named in so many nights, and a device that is healthy is marked faulty or could not be judged no more often than this.
+_UPLINK_NODES, _UPLINK_NIGHTS, _NAMED, _HELD = 256, 20, 0.7, 1e-3
 
 
 def main() -> int:
@@ -29,6 +33,7 @@ def main() -> int:
     with get_context("spawn").Pool(2) as pool:
         jobs = [(*case, 0.0, 1) for case in _CASES] + [(*case, _HIDES, _NIGHTS) for case in _CASES]
         steady_and_hidden = pool.starmap(fleets_over_nights, jobs, chunksize=1)
+        uplinks = pool.starmap(uplinks_over_nights, [(kind, _UPLINK_NODES, _UPLINK_NIGHTS) for kind in LAYERS], chunksize=1)
     with get_context("spawn").Pool(1) as pool:
         (large,) = pool.map(judged_at_full_size, [0])
     with TemporaryDirectory() as folder:
@@ -44,6 +49,7 @@ def main() -> int:
         "recall_intermittent_three_nights": _share(hidden, "recall"),
         "healthy_marked_faulty": sum(row["healthy_marked_faulty"] for row in steady_and_hidden),
         "healthy_judged": sum((row["nodes"] - row["faults"]) * row["fleets"] * row["nights"] for row in steady_and_hidden),
+        "uplinks": uplinks,
         "judging": large,
         "agents": agents,
     }
@@ -68,6 +74,13 @@ def _problems(document: dict[str, Any]) -> list[str]:
         found.append(f"{document['healthy_marked_faulty']} healthy devices of {document['healthy_judged']} marked faulty")
     for key, least in (("recall", _RECALL), ("recall_intermittent_three_nights", _INTERMITTENT)):
         found += [f"{key} {document[key]:.3f}"] if document[key] < least else []
+    for row in document["uplinks"]:
+        found += [f"{row['kind']}: {row['wrong']} nights in which another part is named"] if row["wrong"] else []
+        found += (
+            [f"{row['kind']}: named in {row['named']} nights"] if row["kind"] != "healthy" and row["named"] < _NAMED * row["nights"] else []
+        )
+        held = row["healthy_marked_faulty"] + row["healthy_could_not_run"]
+        found += [f"{row['kind']}: {held} healthy devices held"] if held > _HELD * row["judged"] else []
     large, agents = document["judging"], document["agents"]
     if large["cpu_s"] > _JUDGE_S or large["peak_gib"] > _JUDGE_GIB:
         found.append(f"judging took {large['cpu_s']} s and {large['peak_gib']} GiB")

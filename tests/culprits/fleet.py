@@ -36,6 +36,7 @@ class Fleet:
     Attributes:
         bad: nodes whose HCA of rail 0 is bad; noise: share of meetings between good ends that read low; hides: share of meetings in which a bad end reads well.
         low: a further reason why a meeting is low: from both nodes and the rail.
+        leaves_per_spine: leaves below the same declared spine; 0 where none is declared.
     """
 
     count: int
@@ -45,15 +46,17 @@ class Fleet:
     noise: float = 0.03
     hides: float = 0.0
     low: Callable[[str, str, int], bool] = lambda _one, _other, _rail: False
+    leaves_per_spine: int = 0
 
     def subjects(self) -> tuple[Subject, ...]:
         """All nodes, with one profile."""
         first = subject_of(node("n1", rails=self.rails), TODAY)
-        unit = self.per_leaf * 8
-        return tuple(
-            replace(first, node=replace(first.node, name=f"n{i}", place=Place(leaf=f"leaf{i // self.per_leaf}", su=f"su{i // unit}")))
-            for i in range(self.count)
-        )
+        return tuple(replace(first, node=replace(first.node, name=f"n{i}", place=self._place(i))) for i in range(self.count))
+
+    def _place(self, number: int) -> Place:
+        leaf = number // self.per_leaf
+        spine = f"spine{leaf // self.leaves_per_spine}" if self.leaves_per_spine else ""
+        return Place(leaf=f"leaf{leaf}", su=f"su{leaf // 8}", spine=spine)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.core.gates.planning.coverage import coverage
-from clusterctl.core.gates.planning.schedule import tournament
+from clusterctl.core.gates.planning.schedule import matchings, tournament
 from support.gates import CASES, gates, nodes, plan
 
 EXPECTED = yaml.safe_load((CASES / "schedule" / "tournaments.yml").read_text())
@@ -56,3 +56,14 @@ def test_an_hca_whose_rail_nobody_else_has_is_named() -> None:
     found = coverage(some, plan(some, ["rdma_pair"]))
     assert found.uncovered == ("n3/mlx5_2",)
     assert "not covered: n3/mlx5_2" in str(found)
+
+
+@given(st.integers(6, 12), st.integers(6, 20), st.text("abc", min_size=1, max_size=3))
+def test_one_round_across_follows_paths_and_the_next_mixes_all_leaves(leaves: int, per_leaf: int, seed: str) -> None:
+    rounds = matchings(range(leaves * per_leaf), lambda player: str(player // per_leaf), 3, seed)
+    first, straight, mixed = ({frozenset(pair) for pair in pairs} for pairs in rounds)
+    assert len(first | straight | mixed) == len(first) + len(straight) + len(mixed)
+    assert all(len(set().union(*pairs)) == 2 * len(pairs) for pairs in (first, straight, mixed)), "nobody is in two pairs"
+    paths = [{frozenset(player // per_leaf for player in pair) for pair in pairs} for pairs in (straight, mixed)]
+    assert all(len(path) > 1 for path in paths[0] | paths[1])
+    assert len(paths[1]) > len(paths[0])

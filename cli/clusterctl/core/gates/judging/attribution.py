@@ -89,6 +89,12 @@ class Graph:
         """Whether a measurement at its floor, or a trusted node, proves a device."""
         return end[0] in self._trusted or bool(self.of(end, LinkState.OK))
 
+    def without(self, explained: Collection[frozenset[End]]) -> Graph:
+        """The same without low links that something between their ends explains: they are no evidence about either."""
+        links = [link for end in self.ends for link in self.of(end) if link.one == end]
+        left = [link for link in links if link.state is not LinkState.LOW or frozenset((link.one, link.other)) not in explained]
+        return Graph(left, self._trusted, two_of_three=self.two_of_three)
+
     def suspects(self) -> tuple[End, ...]:
         """Devices to be measured again: without a proof, or low with most of their partners, proven ones, or with a run lost that nobody explains.
 

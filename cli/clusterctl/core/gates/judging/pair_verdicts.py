@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
+from clusterctl.core.gates.judging.between_texts import hint_between, reason_between, why_between
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for, most_important
 from clusterctl.core.gates.judging.peers import LEAST_PEERS
@@ -48,7 +49,7 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
     )
     if fault := findings.behind.get(end):
         return _behind(gate, graph, blank, hca, fault)
-    if end in graph.slow:
+    if findings.is_slow(end):
         return _slow(gate, graph, blank, hca, findings.nodes.get(end))
     low = findings.unexplained_low(end)
     if low and not findings.is_collision(end):
@@ -86,23 +87,18 @@ def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, faul
 
 
 def _collision(gate: PairGate[Any], findings: PairFindings, passed: GateResult, hca: Hca, low: Sequence[Link]) -> GateResult:
-    """Proven, and low all the same with somebody who is proven, too: what is between them, for as long as it lasted."""
+    """Proven, and low all the same with somebody who is proven, too: what is between them, for as long as it lasted, or one of several ways there."""
     end = (passed.node, hca.name)
-    path = findings.paths.get(end)
     partners = sorted({link.far(end)[0] for link in low})
-    worst = min(low, key=lambda link: gate.direction.rank(link.value))
-    why = (
-        f"the path between {path.name}: more than half of the pairs that used it were {gate.direction.bad}"
-        if path
-        else "a collision on the path between them"
-    )
+    ranked = sorted(low, key=lambda link: gate.direction.rank(link.value))
+    between = next(filter(None, (findings.between.get(frozenset((link.one, link.other))) for link in ranked)), None)
     return replace(
         passed,
         outcome=Outcome.WARN,
-        reason=GateReason.COLLISION,
-        detail=f"read {gate.text(worst.value)} with {_some(partners)} ({_limit(gate, worst.limit)}), and both ends are proven: {why}"
-        f"{_figures(gate, findings.graph, end)}; {passed.detail}",
-        hint=f"nothing on {passed.node}, unless it repeats: see `clusterctl history {passed.node}`",
+        reason=reason_between(between),
+        detail=f"read {gate.text(ranked[0].value)} with {_some(partners)} ({_limit(gate, ranked[0].limit)}), and both ends are proven: "
+        f"{why_between(between, gate.direction)}{_figures(gate, findings.graph, end)}; {passed.detail}",
+        hint=hint_between(between, passed.node),
     )
 
 

@@ -1,4 +1,4 @@
-"""What many low devices have in common: the uplinks of a leaf, the switch of a rail, a node, the path between two leaves. Pure."""
+"""What many low devices have in common: all uplinks of a leaf, the switch of a rail, a node, the path between two leaves. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkStat
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from clusterctl.core.gates.judging.low_shares import LowShare
     from clusterctl.model.node import Place
 
 K = TypeVar("K")
 
 # Fewer than three devices in one place are no pattern: two of them are as likely two faults.
-_LEAST = 3
+LEAST = 3
 
 
 class SharedPart(StrEnum):
@@ -27,6 +28,9 @@ class SharedPart(StrEnum):
     RAIL_SWITCH = "rail_switch"
     NODE = "node"
     PATH = "path"
+    # One of several uplinks of a leaf, or one of the spines: low are the links whose path uses it.
+    UPLINK = "uplink"
+    SPINES = "spines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,20 @@ class SharedFault:
     """A part that explains low devices better than a fault of each.
 
     Attributes:
-        name: of the leaf, the scalable unit (empty where all nodes are one), the node, or the two leaves.
+        name: of the leaf, the scalable unit (empty where all nodes are one), the node, the two leaves, or the spine (empty for all spines).
         rail: of the devices; None where it is all rails.
         ends: the low devices that it explains.
+        pairs: the low links between proven devices that it explains, where it is between them: path, uplink, spines.
+        seen, others: how many links that may use it are low, and of those it was compared with; None where nothing was counted.
     """
 
     part: SharedPart
     name: str
     ends: frozenset[End]
     rail: int | None = None
+    pairs: frozenset[frozenset[End]] = frozenset()
+    seen: LowShare | None = None
+    others: LowShare | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +82,43 @@ def shared_faults(graph: Graph, topology: DevicePlaces) -> tuple[SharedFault, ..
     """The parts that are at fault instead of devices, and the nodes of which all rails are.
 
     Uplinks: more than half of a leaf's devices of a rail are low with every partner across leaves, and fine with one inside. Rail switch: more than half
-    of a rail's devices of a scalable unit have no proof, and of the other rails fewer. Node: none of its rails has a proof. Path: more than half of the
-    links between two leaves are low, whose ends are proven with others. At least three devices, or pairs of nodes, but for a node.
+    of a rail's devices of a scalable unit have no proof, and of the other rails fewer. Node: none of its rails has a proof. At least three devices, but
+    for a node.
     """
     uplinks = tuple(_uplinks(graph, topology))
     switches = tuple(_rail_switches(graph, topology))
     behind = frozenset(chain.from_iterable(f.ends for f in (*uplinks, *switches)))
-    return (*uplinks, *switches, *_nodes(graph, behind), *_paths(graph, topology, behind))
+    return (*uplinks, *switches, *_nodes(graph, behind))
+
+
+def path_faults(
+    graph: Graph, topology: DevicePlaces, known: Iterable[SharedFault], explained: Collection[frozenset[End]]
+) -> tuple[SharedFault, ...]:
+    """The paths between two leaves that are low for more than half of the pairs of nodes that used them, three at least, whose ends are proven with others.
+
+    `known`: what explains devices; `explained`: pairs of devices with a low link that a bad uplink or spine explains.
+    """
+    behind = frozenset(chain.from_iterable(fault.ends for fault in known))
+    paths: dict[tuple[str, str], list[Link]] = {}
+    for link in (link for end in graph.ends for link in _measured(graph.of(end)) if topology.crosses(link)):
+        one, other = sorted((topology.leaf(link.one), topology.leaf(link.other)))
+        paths.setdefault((one, other), []).append(link)
+    return tuple(
+        SharedFault(SharedPart.PATH, f"{one} and {other}", frozenset(chain.from_iterable(pairs)), pairs=pairs)
+        for (one, other), links in paths.items()
+        if one
+        and (pairs := _low_between(graph, links, behind) - frozenset(explained))
+        and _many(_nodes_of(pairs), _nodes_of(map(_ends, links)))
+    )
+
+
+def _low_between(graph: Graph, links: Iterable[Link], behind: Collection[End]) -> frozenset[frozenset[End]]:
+    low = (_ends(link) for link in links if link.state is LinkState.LOW)
+    return frozenset(pair for pair in low if all(graph.proven(end) and end not in behind for end in pair))
+
+
+def _ends(link: Link) -> frozenset[End]:
+    return frozenset((link.one, link.other))
 
 
 def _measured(links: Iterable[Link]) -> list[Link]:
@@ -117,23 +156,9 @@ def _nodes(graph: Graph, behind: frozenset[End]) -> Iterator[SharedFault]:
             yield SharedFault(SharedPart.NODE, node, frozenset(low))
 
 
-def _paths(graph: Graph, topology: DevicePlaces, behind: frozenset[End]) -> Iterator[SharedFault]:
-    paths: dict[tuple[str, str], list[Link]] = {}
-    for link in (link for end in graph.ends for link in _measured(graph.of(end)) if topology.crosses(link)):
-        one, other = sorted((topology.leaf(link.one), topology.leaf(link.other)))
-        paths.setdefault((one, other), []).append(link)
-    for (one, other), links in paths.items():
-        low = [link for link in links if link.state is LinkState.LOW]
-        unexplained = [link for link in low if all(graph.proven(end) and end not in behind for end in (link.one, link.other))]
-        if one and _many(_pairs(unexplained), _pairs(links)):
-            yield SharedFault(
-                SharedPart.PATH, f"{one} and {other}", frozenset(end for link in unexplained for end in (link.one, link.other))
-            )
-
-
-def _pairs(links: Iterable[Link]) -> set[frozenset[str]]:
+def _nodes_of(pairs: Iterable[frozenset[End]]) -> set[frozenset[str]]:
     """The pairs of nodes: what their rails meet on the way counts once."""
-    return {frozenset((link.one[0], link.other[0])) for link in links}
+    return {frozenset(node for node, _ in pair) for pair in pairs}
 
 
 def _by(graph: Graph, key: Callable[[End], K]) -> dict[K, list[End]]:
@@ -144,4 +169,4 @@ def _by(graph: Graph, key: Callable[[End], K]) -> dict[K, list[End]]:
 
 
 def _many(some: Collection[object], of: Collection[object]) -> bool:
-    return len(some) >= _LEAST and len(some) > len(of) / 2
+    return len(some) >= LEAST and len(some) > len(of) / 2

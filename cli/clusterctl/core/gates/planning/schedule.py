@@ -44,6 +44,8 @@ def everybody_meets(players: int, rounds: int) -> bool:
 def matchings(players: Sequence[T], leaf_of: Callable[[T], str], rounds: int, seed: str) -> tuple[tuple[tuple[T, T], ...], ...]:
     """`rounds` rounds of disjoint pairs: one inside leaves, the others across leaves as far as there are any; everybody meets, if 0 or that few.
 
+    Of those across, every second has a leaf meet one or two others, whose path many pairs then use, and every other one all of them, which tells the uplinks
+    of a leaf from those of the leaves it met.
     The same players, leaves and seed give the same pairs. Nobody meets the same player twice where that can be avoided, and with an odd number a
     different player rests in each round.
     """
@@ -52,7 +54,7 @@ def matchings(players: Sequence[T], leaf_of: Callable[[T], str], rounds: int, se
     draw = _Draw([leaf_of(p) for p in players], seed)
     if rounds * 2 > len(players):
         return tuple(draw.random.sample(tournament(draw.random.sample(players, len(players))), rounds))
-    return tuple(tuple((players[a], players[b]) for a, b in draw.round(inside=number == 0)) for number in range(rounds))
+    return tuple(tuple((players[a], players[b]) for a, b in draw.round(number)) for number in range(rounds))
 
 
 class _Draw:
@@ -64,11 +66,12 @@ class _Draw:
         self.met: set[frozenset[int]] = set()
         self.rested: set[int] = set()
 
-    def round(self, *, inside: bool) -> _Pairs:
+    def round(self, number: int) -> _Pairs:
+        inside, mixed = number == 0, number > 0 and number % 2 == 0
         players = self._without_one(list(range(len(self.leaves))))
         pairs: _Pairs = []
         for _ in range(_DRAWS):
-            pairs = self._inside(players) if inside else self._across(players)
+            pairs = self._inside(players) if inside else self._across(players, mixed=mixed)
             self._part_the_acquainted(pairs, self._suits_inside if inside else self._suits_across)
             self._part_the_acquainted(pairs, lambda _: True)
             if not any(self._have_met(pair) for pair in pairs):
@@ -92,15 +95,24 @@ class _Draw:
         left = [own.pop() for own in leaves.values() if len(own) % 2]
         return [(a, b) for own in (*leaves.values(), left) for a, b in zip(own[::2], own[1::2], strict=True)]
 
-    def _across(self, players: list[int]) -> _Pairs:
-        """By leaf, each with the one half of all further: of another leaf, unless a leaf holds more than half of them."""
+    def _across(self, players: list[int], *, mixed: bool) -> _Pairs:
+        """By leaf, each with the one half of all further: of another leaf, unless a leaf holds more than half of them.
+
+        `mixed`: each with any of the other half, as far as that one is of another leaf.
+        """
         names = sorted(set(self.leaves))
         self.random.shuffle(names)
         order = {name: i for i, name in enumerate(names)}
         self.random.shuffle(players)
         players.sort(key=lambda p: order[self.leaves[p]])
         half = len(players) // 2
-        return list(zip(players[:half], players[half:], strict=True))
+        pairs = list(zip(players[:half], players[half:], strict=True))
+        for i in range(half if mixed else 0):
+            (a, b), j = pairs[i], self.random.randrange(half)
+            c, d = pairs[j]
+            if self._suits_across((a, d)) and self._suits_across((c, b)):
+                pairs[i], pairs[j] = (a, d), (c, b)
+        return pairs
 
     def _part_the_acquainted(self, pairs: _Pairs, suits: Callable[[tuple[int, int]], bool]) -> None:
         """Exchange partners where two have met before, as far as the new pairs have not met either and suit."""
