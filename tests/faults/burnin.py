@@ -14,7 +14,7 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.workflows.burnin import measure_and_judge
 from clusterctl_tools import nvidia_smi, nvme_read, torch_gemm
-from faults import disk_outputs, gpu_outputs, load_outputs, memory_outputs, network_outputs
+from faults import disk_outputs, gpu_outputs, group_outputs, load_outputs, memory_outputs, network_outputs
 from faults.snapshots import snapshot
 from faults.world import nodes
 from support.gates import TODAY
@@ -32,6 +32,7 @@ LEVEL: Level = "standard"
 _AT = "2026-01-15T00:00:00+00:00"
 _VERSION = "as pinned"
 _SHORT_S = 5.0
+_OF_A_STEP = {"nvme_fio": disk_outputs.reads, "storage_throughput": group_outputs.storage, "training_proxy": group_outputs.training}
 # Equal snapshots are read many times, as each part of a burn-in judges those of the parts before it: a third of the time of a rack of trays.
 _READ_ONCE: dict[str, Any] = {
     reader.__name__: lru_cache(maxsize=64)(reader) for reader in (nvidia_smi.nvlink_counters, nvidia_smi.gpu_counters)
@@ -106,8 +107,8 @@ def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tupl
         text = gpu_outputs.copies(rack, node, step.argv[step.argv.index("-t") + 1 :])
     elif step.gate in load_outputs.LOADS:
         text = load_outputs.LOADS[step.gate](rack, node, int(step.device.removeprefix("gpu"))) if step.device else ""
-    elif step.gate == "nvme_fio":
-        text = disk_outputs.reads(rack, node, step)
+    elif step.gate in _OF_A_STEP:
+        text = _OF_A_STEP[step.gate](rack, node, step)
     elif step.gate == "host_memory":
         text, status = memory_outputs.words(rack, node)
     elif step.gate == "nccl_node":

@@ -11,13 +11,13 @@ from support.roles import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "faults"
 _VOCABULARY = "vocabulary.yml"
-# The profiles observe them, at level full: they need PyTorch, fio or stressapptest, which a site installs, or a limit that fits its network.
-ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory", "rdma_latency")
+# The profiles observe them, at level full: they need PyTorch, fio, stressapptest or a shared file system, which a site has, or a limit that fits its network.
+ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory", "rdma_latency", "storage_throughput", "training_proxy")
 
 Kind = Literal[
     "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "products", "query", "dcgm",
     "copy", "pcie_hop", "nccl", "nccl_output", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
-    "torch_products", "disk_read", "host_memory", "latency", "imex",
+    "torch_products", "disk_read", "host_memory", "latency", "imex", "storage", "training",
 ]  # fmt: skip
 When = Literal["always", "load", "before_load"]
 
@@ -32,6 +32,7 @@ class Change(_Model):
     Attributes:
         node: `*` for every node of the rack.
         when: always = before the load, too; load = after it only; before_load = before and after it alike, and not by validators.
+        value: what is shown instead; of storage how many blocks are wrong, of training `weights` where a rank has others.
         path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, or a disk; `{pci}` is the address of the device.
         factor: what is left of a healthy number; clock: the same of the clock.
         share: of the samples, of the meetings with others, of the products, or of three measurements from the first on, that show it.

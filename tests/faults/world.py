@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
@@ -13,6 +13,8 @@ from clusterctl_lab.simulator import machine
 from faults.noise import Noise
 from faults.rack_kinds import HGX_H100, RackKind
 from support.roles import ROOT
+from support.shared_storage import MOUNT
+from support.training import STEPS
 
 if TYPE_CHECKING:
     from faults.rows import Change
@@ -71,11 +73,16 @@ def spec(kind: RackKind) -> NodeSpec:
 
 @cache
 def nodes(kind: RackKind, added_gates: tuple[str, ...] = ()) -> tuple[Node, ...]:
-    """The nodes of a rack, with gates that their site adds to every level and observes no longer."""
+    """The nodes of a rack, with gates that their site adds to every level and observes no longer, and the file system that these nodes share."""
     declared = spec(kind)
     levels = {level: list(dict.fromkeys([*names, *added_gates])) for level, names in declared.gates["gates_levels"].items()}
     observe = tuple(one for one in declared.observe if one.get("gate") not in added_gates)
-    own = replace(declared, gates={**declared.gates, "gates_levels": levels}, observe=observe)
+    gates: dict[str, Any] = {**declared.gates, "gates_levels": levels}
+    roles = dict(declared.roles)
+    if added_gates:
+        gates["gates_settings"] = {**gates["gates_settings"], "training_proxy": {"steps": STEPS}}
+        roles["storage_client"] = {**roles.get("storage_client", {}), "storage_client_mounts": [MOUNT]}
+    own = replace(declared, roles=roles, gates=gates, observe=observe)
     return tuple(
         Node(name, (kind.profile,), Connection(kind.address_of(name)), Place(leaf=kind.leaf_of(name), su="su1", rack="rack-1"), own)
         for name in kind.nodes

@@ -83,7 +83,7 @@ def rank_line(run: str, rank: int, **own: Any) -> dict[str, Any]:
         "line": "rank",
         "run": run,
         "rank": rank,
-        "gpu": rank % GPUS,
+        "gpu": rank % own.pop("gpus", GPUS),
         "kind": KIND,
         "start": start,
         "losses": [changed.get(step, loss) for step, loss in enumerate(LOSSES)][start:],
@@ -98,20 +98,20 @@ def rank_line(run: str, rank: int, **own: Any) -> dict[str, Any]:
     return {**line, **digests}
 
 
-def training_output(number: int, nodes: int, other: Mapping[str, Any] | None = None, *, cut: int | None = None) -> str:
-    """All lines of a node with GPUS ranks.
+def training_output(number: int, nodes: int, other: Mapping[str, Any] | None = None, *, cut: int | None = None, gpus: int = GPUS) -> str:
+    """All lines of a node with `gpus` ranks.
 
     `other`: `whole0`, `resumed1` ... -> what differs in the line of that GPU, None leaves it out; `head` -> what differs in it; `more` -> further lines;
     `problem` -> the line in place of the last one. `cut`: only so many lines.
     """
     changes = dict(other or {})
-    first = number * GPUS
-    head = {"line": "head", "schema_version": 1, "index": number, "nodes": nodes, "first_rank": first, "ranks": GPUS, "world": nodes * GPUS}
+    first = number * gpus
+    head = {"line": "head", "schema_version": 1, "index": number, "nodes": nodes, "first_rank": first, "ranks": gpus, "world": nodes * gpus}
     lines: list[Any] = [{**head, "steps": STEPS, **changes.pop("head", {})}]
     for run in ("whole", "resumed"):
-        for gpu in range(GPUS):
+        for gpu in range(gpus):
             own = changes.pop(f"{run}{gpu}", changes.get("ranks", {}))
-            lines += [] if own is None else [rank_line(run, first + gpu, **own)]
+            lines += [] if own is None else [rank_line(run, first + gpu, gpus=gpus, **own)]
     changes.pop("ranks", None)
     lines += changes.pop("more", [])
     problem = changes.pop("problem", None)
