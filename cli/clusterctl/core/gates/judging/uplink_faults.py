@@ -113,16 +113,18 @@ def _layers(topology: DevicePlaces) -> tuple[_Layer, ...]:
     def across(path: _Path) -> Collection[str]:
         return (_ALL,) if path.crosses else ()
 
-    return (
-        _Layer(
-            SharedPart.UPLINK,
-            lambda path: path.leaves if path.crosses else (),
-            lambda path: spines(path) | {_ALL} if path.crosses else (),
-            lambda leaf: spine[leaf] if several[spine[leaf]] > 1 else _ALL,
-        ),
-        _Layer(SharedPart.SPINES, lambda path: spines(path) - {_ALL} if len(several) > 1 else (), across, lambda _: _ALL),
-        _Layer(SharedPart.SPINES, across, lambda _: (_ALL,), lambda _: _ALL),
+    leaves = _Layer(
+        SharedPart.UPLINK,
+        names=lambda path: path.leaves if path.crosses else (),
+        groups=lambda path: spines(path) | {_ALL} if path.crosses else (),
+        # Below the same spine, so that a bad spine names none of its leaves; a leaf that is alone there is compared with all.
+        group=lambda leaf: spine[leaf] if several[spine[leaf]] > 1 else _ALL,
     )
+    declared = _Layer(
+        SharedPart.SPINES, names=lambda path: spines(path) - {_ALL} if len(several) > 1 else (), groups=across, group=lambda _: _ALL
+    )
+    every = _Layer(SharedPart.SPINES, names=across, groups=lambda _: (_ALL,), group=lambda _: _ALL)
+    return leaves, declared, every
 
 
 def _spines(topology: DevicePlaces) -> Mapping[str, str]:
