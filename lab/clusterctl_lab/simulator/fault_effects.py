@@ -25,6 +25,9 @@ _XIDS = {
     "94": "pid=4711, name=python3, Contained: LTC (0x0, 0x1). RST: No, D-RST: No",
     "95": "pid=4711, name=python3, Uncontained: FBHUB. RST: Yes, D-RST: No",
     "119": "pid=4711, name=nvidia-smi, Timeout after 45s of waiting for RPC response from GPU GSP! Expected function 76",
+    # As GB200 logged them (leptonai/gpud): what another GPU's link raised, and a link that its other end took down.
+    "145": "RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008 0x00000001 0x00000000 0x00100000 0x00000004)",
+    "149": "NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)",
 }
 # Severity, layer and agent, and log level, as drivers/pci/pcie/aer.c of Linux 6.8 prints them.
 _AER = {

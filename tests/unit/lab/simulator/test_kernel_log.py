@@ -7,7 +7,7 @@ import pytest
 
 from clusterctl_lab.simulator import dmesg, fault_effects, kernel_log, link_messages, link_type, machine
 from clusterctl_lab.simulator.state import Fault, Faults
-from clusterctl_validators import link_log
+from clusterctl_validators import link_log, nvidia
 from clusterctl_validators.kernel_log import parse
 
 if TYPE_CHECKING:
@@ -65,6 +65,16 @@ def test_the_validators_parse_an_xid(log: kernel_log.KernelLog, code: str, capsy
     assert event.code == int(code)
     assert machine.THIS.gpu_addresses[3].startswith(event.pci)
     assert event.time.startswith("20")
+
+
+@pytest.mark.parametrize(("code", "harmless"), [("145", True), ("149", False), ("79", False), ("63", True)])
+def test_an_xid_of_the_lab_is_judged_as_a_real_one(
+    log: kernel_log.KernelLog, code: str, harmless: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault_effects.log_fault(Fault("xid", "3", code), "n1", log)
+    dmesg.main(["dmesg", "--time-format", "iso"])
+    (event,) = nvidia.events_of(capsys.readouterr().out.splitlines()).gpus
+    assert event.harmless is harmless
 
 
 def test_a_row_remap_failure_logs_both_xids(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
