@@ -48,9 +48,11 @@ def command(
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.raw_records import read_header  # noqa: PLC0415
     from clusterctl.core.gates.judging.group_findings import group_findings  # noqa: PLC0415
+    from clusterctl.core.gates.judging.not_proven import not_proven  # noqa: PLC0415
+    from clusterctl.core.gates.planning.usual_time import usual_time_s  # noqa: PLC0415
     from clusterctl.terminal import gates as view  # noqa: PLC0415
     from clusterctl.terminal.live import burnin_progress  # noqa: PLC0415
-    from clusterctl.workflows.burnin.measure_and_judge import level_named, require_in_level, run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.burnin.measure_and_judge import gates_measured, level_named, require_in_level, run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
@@ -63,6 +65,7 @@ def command(
     subjects = subjects_of(nodes, others)
     require_in_level(subjects, level, only or ())
     names = [n.name for n in (*nodes, *others)]
+    messages.note(view.time_line(level, usual_time_s(subjects, level_named(level), gates_measured(only))))
     with burnin_run(target, nodes, others, config, level_named(level), in_service=in_service) as run:
         for text in run.notes:
             messages.note(text)
@@ -71,7 +74,6 @@ def command(
         run.group = group_findings(subjects, run.results, run.installed)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
-    view.show_results(
-        "burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes], group=run.group
-    )
+    more = {"pair_coverage": header.pair_coverage, "not_proven": not_proven(subjects, header.level, header.gates)}
+    view.show_results("burnin", output, {**body, **more}, run.results, [n.name for n in nodes], group=run.group)
     return int(run.code)

@@ -64,6 +64,6 @@ def command(
         directory = find_run(config, run)
         again = judge_stored(directory, None if recorded else load, gate=gate, baselines=baselines)
     body = {"run": directory.name, "directory": str(directory), "level": again.level, "gates": list(again.gates)}
-    coverage = {"pair_coverage": again.pair_coverage}
-    view.show_results("judge", output, {**body, **coverage}, again.results, again.nodes, group=again.group, given=given is not None)
+    more = {"pair_coverage": again.pair_coverage, "not_proven": again.not_proven}
+    view.show_results("judge", output, {**body, **more}, again.results, again.nodes, group=again.group, given=given is not None)
     return int(gates_exit_code(again.results))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed", Outcome.WARN: "warned"}
 
 _NO_GROUP = GroupFindings()
+_MINUTE_S = 60.0
 
 
 def show_results(
@@ -35,7 +36,10 @@ def show_results(
     group: GroupFindings = _NO_GROUP,
     given: bool = False,
 ) -> None:
-    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text; `given`: on outputs that are of no run."""
+    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text; `given`: on outputs that are of no run.
+
+    `not_proven` of `body`: gate -> what its pass does not prove.
+    """
     if output != "table":
         out.emit(output, kind, {**body, **asdict(group), "nodes": by_node(results, nodes)})
         return
@@ -49,11 +53,18 @@ def show_results(
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
+    lines += [printable(f"not proven by {gate} at {body['level']}: {text}") for gate, text in body.get("not_proven", {}).items()]
     where = body["directory"]
     closing = (
         f"Outputs in {where}: judged only, no record is changed" if given else f"Run {body['run']}: raw records and verdicts are in {where}"
     )
     out.print_text("\n".join([*lines, gates_summary(results, nodes), closing]))
+
+
+def time_line(level: str, seconds: float) -> str:
+    """How long a burn-in will take, as far as it is known before."""
+    minutes = max(round(seconds / _MINUTE_S), 1)
+    return f"level {level} takes about {minutes} min on hardware, where nothing is measured again"
 
 
 def by_node(results: Sequence[GateResult], nodes: Sequence[str]) -> list[dict[str, Any]]:

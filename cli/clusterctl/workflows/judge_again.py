@@ -16,6 +16,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.usual_values import read_usual
 from clusterctl.core.gates.judging.group_findings import group_findings
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.judging.not_proven import not_proven
 from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
@@ -38,6 +39,7 @@ class Rejudged:
     Attributes:
         gates: those that were measured.
         pair_coverage: what the pair schedule reached; None without pairs.
+        not_proven: gate -> what its pass does not prove at this level.
     """
 
     level: Level
@@ -46,6 +48,7 @@ class Rejudged:
     nodes: tuple[str, ...]
     results: tuple[GateResult, ...]
     group: GroupFindings
+    not_proven: Mapping[str, str]
 
 
 def find_run(config: Config, run: str) -> Path:
@@ -79,7 +82,8 @@ def judge_stored(
     results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible, usual=read_usual(directory))
     chosen = tuple(r for r in results if gate in ("", r.gate))
     group = group_findings(subjects, chosen, read_installed(directory))
-    return Rejudged(header.level, (gate,) if gate else header.gates, header.pair_coverage, header.nodes, chosen, group)
+    gates = (gate,) if gate else header.gates
+    return Rejudged(header.level, gates, header.pair_coverage, header.nodes, chosen, group, not_proven(subjects, header.level, gates))
 
 
 def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[Node]:

@@ -11,6 +11,7 @@ from clusterctl.adapters.given_outputs import read_outputs
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.judging.group_findings import group_findings
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.judging.not_proven import not_proven
 from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
@@ -55,7 +56,9 @@ def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: s
         own = [o for o in outputs if o.gate == name]
         records += _records(own, [s for s in subjects if s.name in {o.node for o in own}], level, impossible)
     results = judge(subjects, records, level=level, gates=names, impossible=impossible)
-    return Rejudged(level, names, None, tuple(n.name for n in nodes), results, group_findings(subjects, results, {}))
+    return Rejudged(
+        level, names, None, tuple(n.name for n in nodes), results, group_findings(subjects, results, {}), not_proven(subjects, level, names)
+    )
 
 
 def _with_levels(node: Node, names: tuple[str, ...]) -> Node:

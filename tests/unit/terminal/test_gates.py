@@ -32,6 +32,12 @@ def shown(capsys: pytest.CaptureFixture[str], *results: GateResult, output: str 
     return capsys.readouterr().out
 
 
+def test_what_a_pass_does_not_prove_is_stated_once_for_a_gate(capsys: pytest.CaptureFixture[str]) -> None:
+    body = {**BODY, "level": "quick", "not_proven": {"dcgm_diag": "anything under load"}}
+    gates.show_results("burnin", "table", body, [a_result(node=n) for n in NODES], NODES)
+    assert capsys.readouterr().out.splitlines()[0] == "not proven by dcgm_diag at quick: anything under load"
+
+
 def test_an_unreachable_node_takes_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     results = [lost(n, f"mlx5_{i}") for n in NODES for i in range(10)]
     lines = shown(capsys, *results).splitlines()

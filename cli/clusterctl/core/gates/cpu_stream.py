@@ -48,5 +48,13 @@ class CpuStream(NodeGate[CpuStreamSettings]):
         """Rates fall with every memory channel that is empty or slow."""
         return "compare populated channels and speed in `dmidecode -t memory`, NPS or SNC in the BIOS, and the CPU governor; replace a slow DIMM"
 
+    def usual_s(self, settings: CpuStreamSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
+        """Assumed."""
+        return 120.0
+
+    def not_proven(self, settings: CpuStreamSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """STREAM knows no DIMMs."""
+        return "which DIMM or channel is slow, and that memory is right"
+
 
 GATE = CpuStream()

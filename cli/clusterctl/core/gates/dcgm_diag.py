@@ -40,6 +40,13 @@ _MEMORY = frozenset({"memory", "memtest"})
 # Tests that put load on a GPU's memory and cores.
 _STRESS = frozenset({"memory_bandwidth", "diagnostic", "targeted_stress", "targeted_power", "pulse_test"})
 _DETAIL_LIMIT = 600
+_USUAL_S = {1: 20, 2: 300, 3: 1500, 4: 5400}
+_NOT_PROVEN = {
+    1: "anything under load: it checks driver, software and settings",
+    2: "what shows under sustained load: memory is allocated and copies are made for two minutes",
+    3: "bad cells of memory, and wrong results that its few patterns do not bring out",
+    4: "wrong results of other instructions and data than its own; the diagnostics of vendors test more",
+}
 _SOURCE = "required_tests of the node's profile; a Skip is no Pass"
 
 
@@ -97,6 +104,14 @@ class DcgmDiag(NodeGate[DcgmDiagSettings]):
             detail = "the profile requires no test at this run level, so nothing is proven"
             results.append(_result(subject, "", Outcome.COULD_NOT_RUN, reason=GateReason.NO_BASELINE, detail=detail))
         return tuple(results)
+
+    def usual_s(self, settings: DcgmDiagSettings, level: Level) -> float:
+        """By DCGM's run level: two to ten minutes for 2, 20 to 30 for 3 (Azure, AWS), 45 minutes to 2.25 hours for 4."""
+        return _USUAL_S[at_level(settings.diag_level, level)]
+
+    def not_proven(self, settings: DcgmDiagSettings, level: Level) -> str:
+        """By DCGM's run level."""
+        return _NOT_PROVEN[at_level(settings.diag_level, level)]
 
 
 def _required(record: RawRecord, settings: DcgmDiagSettings) -> Sequence[str]:

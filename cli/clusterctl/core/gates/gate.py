@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
 
 S = TypeVar("S", bound=GateSettings)
+# Assumed, of a command whose gate does not know better.
+_USUAL_S = 60.0
 
 
 class Scope(StrEnum):
@@ -91,6 +93,14 @@ class Gate(ABC, Generic[S]):
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """The results of all judged nodes that `evidence` has records of; a node without any is no concern of the gate."""
+
+    def usual_s(self, settings: S, level: Level) -> float:  # noqa: ARG002 for gates to override
+        """About how long one of its commands takes where nothing is wrong, in seconds."""
+        return _USUAL_S
+
+    def not_proven(self, settings: S, level: Level) -> str:  # noqa: ARG002 for gates to override
+        """What a pass at that level does not prove, for people; empty where nobody stated it."""
+        return ""
 
     def shares_with(self, subject: Subject) -> tuple[str, ...]:
         """Programs that may compute on the node while it is measured, with what they start."""

@@ -151,6 +151,14 @@ class GpuResults(Gate[GpuResultsSettings]):
         action = _DIED if result.reason is GateReason.TEST_FAILED else _WRONG if result.device else _ALL_WRONG
         return f"{action}; then `clusterctl burnin {result.node} --gates {self.name}`".format(gpu=result.device or "each GPU")
 
+    def usual_s(self, settings: GpuResultsSettings, level: Level) -> float:
+        """The load and its end."""
+        return float(at_level(settings.duration_s, level) + settings.end_s)
+
+    def not_proven(self, settings: GpuResultsSettings, level: Level) -> str:
+        """How many corrupting GPUs it finds is not known."""
+        return f"that a GPU never computes wrongly: {at_level(settings.duration_s, level)} s of one matrix product find an unknown share"
+
 
 def _burned(record: RawRecord) -> gpu_burn.Burned | None:
     try:

@@ -199,6 +199,16 @@ class GpuStress(Gate[GpuStressSettings]):
         action = _LOST if result.reason is GateReason.DEVICE_LOST else action
         return f"{action}, then `clusterctl burnin {result.node} {self.options}`".format(node=result.node, gpu=result.device or "the GPU")
 
+    def usual_s(self, settings: GpuStressSettings, level: Level) -> float:
+        """The load and its start; a repeat comes on top."""
+        return float(at_level(settings.duration_s, level) + settings.start_s)
+
+    def not_proven(self, settings: GpuStressSettings, level: Level) -> str:
+        """Faults show later, too."""
+        return (
+            f"what shows after more than {at_level(settings.duration_s, level)} s of load, and wrong results: rates and clocks are judged"
+        )
+
 
 def _among(once: Evidence, repeats: Sequence[RawRecord], nodes: Collection[str]) -> Evidence:
     """The repeats of some nodes among the first measurements of all others."""

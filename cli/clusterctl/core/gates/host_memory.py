@@ -128,5 +128,13 @@ class HostMemory(NodeGate[HostMemorySettings]):
             found = not_run(self, record, unproven) if unproven else right_memory(record, run)
         return replace(found, simulated=record.simulated, tool_version=record.tool_version)
 
+    def usual_s(self, settings: HostMemorySettings, level: Level) -> float:
+        """The load, and filling 2 TiB (assumed)."""
+        return at_level(settings.duration_s, level) + 600.0
+
+    def not_proven(self, settings: HostMemorySettings, level: Level) -> str:
+        """Stressapptest loads what is free."""
+        return f"memory that the system itself uses, and what shows after more than {at_level(settings.duration_s, level)} s"
+
 
 GATE = HostMemory()

@@ -136,6 +136,14 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             return f"burn in {result.node} again; limit {result.metric} in gates_settings.load_errors.growth_max if it matters"
         return action_for_growth(result.metric, result.device, result.node)
 
+    def usual_s(self, settings: LoadErrorsSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
+        """A snapshot."""
+        return 15.0
+
+    def not_proven(self, settings: LoadErrorsSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """It only counts."""
+        return "errors that the load of this level does not raise"
+
 
 def _last(before: ErrorSnapshot | None, later: Iterable[ErrorSnapshot]) -> ErrorSnapshot | None:
     """The latest snapshot, of another boot than `before` if there is one: uptime starts again at a boot."""

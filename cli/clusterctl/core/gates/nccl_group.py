@@ -283,5 +283,13 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
             return None
         return 2 * sum(h.rate_gbps for h in hcas) / 8
 
+    def usual_s(self, settings: NcclGroupSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
+        """Assumed for one run."""
+        return 120.0
+
+    def not_proven(self, settings: NcclGroupSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """What runs is in its variants."""
+        return "larger groups than this one, and collectives and sizes without a floor"
+
 
 GATE = NcclGroup()

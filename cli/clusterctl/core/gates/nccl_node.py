@@ -70,5 +70,13 @@ class NcclNode(NodeGate[NcclNodeSettings]):
         """By the rule that did not pass."""
         return nccl_rules.nccl_hint(result)
 
+    def usual_s(self, settings: NcclNodeSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
+        """Assumed."""
+        return 60.0
+
+    def not_proven(self, settings: NcclNodeSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """One node."""
+        return "the network, and collectives other than the one that it runs"
+
 
 GATE = NcclNode()

@@ -179,5 +179,13 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
         own = [replace(r, simulated=run.record.simulated, tool_version=run.record.tool_version) for r in results]
         return JudgedRun(own, {(BANDWIDTH, disk): f"{limit_text(rate)} {_UNIT}" for (_, disk), rate in run.rates.items()})
 
+    def usual_s(self, settings: NvmeFioSettings, level: Level) -> float:
+        """Three measurements."""
+        return 3.0 * at_level(settings.duration_s, level) + 30
+
+    def not_proven(self, settings: NvmeFioSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """It reads only."""
+        return "writes, latency, and that data is right: it only reads"
+
 
 GATE = NvmeFio()

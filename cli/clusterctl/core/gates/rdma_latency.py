@@ -81,5 +81,13 @@ class RdmaLatency(PerftestGate[RdmaLatencySettings]):
             f"compare C-states (`cpupower idle-info`), clock governor, IOMMU and the power profile of the BIOS of {node} with an equal node"
         )
 
+    def usual_s(self, settings: RdmaLatencySettings, level: Level) -> float:
+        """A turn of messages of 6 us, and its start."""
+        return 6e-6 * at_level(settings.iterations, level) + 5.0
+
+    def not_proven(self, settings: RdmaLatencySettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """All pairs send small messages."""
+        return "latency under load, and that of the memory of GPUs"
+
 
 GATE = RdmaLatency()

@@ -58,5 +58,13 @@ class RdmaPair(PerftestGate[RdmaPairSettings]):
         """The rate of the slowest HCA."""
         return min((h.rate_gbps for h in hcas), default=None) if baseline.unit == "Gb/s" else None
 
+    def usual_s(self, settings: RdmaPairSettings, level: Level) -> float:
+        """A turn, and its start."""
+        return at_level(settings.duration_s, level) + 5.0
+
+    def not_proven(self, settings: RdmaPairSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """Two HCAs at a time."""
+        return "memory of GPUs, latency, and many senders to one receiver"
+
 
 GATE = RdmaPair()

@@ -91,5 +91,9 @@ class RdmaPairGpu(RdmaPair):
             raise TypeError(f"the settings of rdma_pair_gpu are {type(settings).__name__}")
         return settings
 
+    def not_proven(self, settings: RdmaPairSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """Two HCAs at a time."""
+        return "latency, and many senders to one receiver"
+
 
 GATE = RdmaPairGpu()

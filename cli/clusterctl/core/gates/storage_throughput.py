@@ -257,5 +257,13 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         action = _WRONG if result.reason is GateReason.WRONG_CONTENT else _SLOW
         return f"{action}; {_AGAIN}".format(node=result.node)
 
+    def usual_s(self, settings: StorageThroughputSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
+        """At most, for one file system."""
+        return 720.0
+
+    def not_proven(self, settings: StorageThroughputSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """A server may answer from its cache."""
+        return "that the disks of a server are fast, random access, and what happens when a server fails"
+
 
 GATE = StorageThroughput()

@@ -10,7 +10,7 @@ from clusterctl.core.gates.gpu_stress import GpuStress, GpuStressSettings
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.product_digests import METRIC, judge_products
 from clusterctl.core.gates.planning.step import AGAIN
-from clusterctl.core.gates.settings import Seconds  # noqa: TC001 pydantic evaluates the annotations
+from clusterctl.core.gates.settings import Seconds, at_level
 from clusterctl.core.parsers.torch_gemm import whole_run
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -114,6 +114,10 @@ class TorchGemm(GpuStress):
             return super().hint(result)
         action = _DIED if result.reason is GateReason.TEST_FAILED else _DIFFER if result.outcome is Outcome.COULD_NOT_RUN else _WRONG
         return f"{action}; then `clusterctl burnin {result.node} {self.options}`".format(gpu=result.device or "the GPU")
+
+    def not_proven(self, settings: GpuStressSettings, level: Level) -> str:
+        """As `gpu_results`."""
+        return f"that a GPU never computes wrongly: {at_level(settings.duration_s, level)} s of one matrix product find an unknown share"
 
 
 def _read(record: RawRecord) -> TorchRun | None:

@@ -223,6 +223,14 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
             return super().last_line(record)
         return ": ".join(filter(None, (run.detail, *(e.error for e in run.errors[:1])))) or super().last_line(record)
 
+    def usual_s(self, settings: TrainingProxySettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
+        """At most."""
+        return 900.0
+
+    def not_proven(self, settings: TrainingProxySettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """The model is small."""
+        return "that a large model trains, with other parallelism and with data from storage"
+
 
 def parts_of(members: Sequence[Subject]) -> dict[str, NodePart]:
     """Node -> its part: one rank per GPU, in the order of the members."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clusterctl.core.gates.judging.reading import Reading, not_run
 from clusterctl.core.gates.node_gate import NodeGate
-from clusterctl.core.gates.settings import GateSettings, Seconds
+from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.core.parsers.vendor_diag import INCOMPLETE
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -61,6 +61,14 @@ class VendorDiag(NodeGate[VendorDiagSettings]):
         judged = sum(s.metric == "diagnosis" for s in reading.samples)
         passed = f"PASS, {judged} diagnoses" if judged else "PASS"
         return bad or [GateResult(self.name, subject.name, Outcome.PASS, "diag", metric="result", expected="PASS", found=passed)]
+
+    def usual_s(self, settings: VendorDiagSettings, level: Level) -> float:
+        """At most; vendors state no time."""
+        return float(at_level(settings.timeout_s, level))
+
+    def not_proven(self, settings: VendorDiagSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
+        """It is closed."""
+        return "what its vendor does not test, which no page lists"
 
 
 def _result(subject: Subject, sample: Sample) -> GateResult:

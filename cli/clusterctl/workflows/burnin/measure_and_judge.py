@@ -77,6 +77,16 @@ def subjects_of(nodes: Sequence[Node], partners: Sequence[Node] = ()) -> tuple[S
     return (*(subject_of(n, today) for n in nodes), *(subject_of(p, today, partner=True) for p in others))
 
 
+def gates_measured(gates: Sequence[str] | None) -> tuple[str, ...]:
+    """All gates or only `gates`, with those that take part in every burn-in, in the order in which they run.
+
+    Raises:
+        ConfigError: a gate is unknown.
+    """
+    chosen = {*(gate_named(name).name for name in gates or gate_names()), *(g.name for g in all_gates() if g.always)}
+    return tuple(g for g in gate_names() if g in chosen)
+
+
 def run_burnin(
     subjects: Sequence[Subject],
     rundir: RunDir,
@@ -96,8 +106,7 @@ def run_burnin(
         ConfigError: a gate or level is unknown; nothing was measured.
         StoreError: the run directory cannot be written.
     """
-    chosen = {*(gate_named(name).name for name in gates or gate_names()), *(g.name for g in all_gates() if g.always)}
-    burnin = _Burnin(tuple(subjects), level_named(level), tuple(g for g in gate_names() if g in chosen), rundir)
+    burnin = _Burnin(tuple(subjects), level_named(level), gates_measured(gates), rundir)
     late = tuple(g for g in gate_names(Scope.GROUP) if g in burnin.gates)
     early = tuple(g for g in burnin.gates if g not in late)
     frames = tuple(g for g in gate_names(Scope.BURN_IN) if g in burnin.gates)
