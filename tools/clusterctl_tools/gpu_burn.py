@@ -18,7 +18,7 @@ END_S = 30
 # It takes any word with one of these inside for an option, the path after -c as well.
 _OPTIONS_ANYWHERE = ("-h", "-l", "-d", "-tc")
 
-_PROCESSED = re.compile(r"(-?\d{1,20}) \(\d{1,15} Gflop/s\)")
+_PROCESSED = re.compile(r"(?:proc'd: | - )(-?[0-9]{1,15}) \(([0-9]{1,15}) Gflop/s\)")
 _ERRORS = re.compile(r"(-?\d{1,20}) {1,2}(?:\((DIED|WARNING)!\))?")
 _TESTED = re.compile(r"^Tested (\d{1,4}) GPUs:", re.MULTILINE)
 _VERDICT = re.compile(r"^\s*GPU (\d{1,4}): (OK|FAULTY)\s*$", re.MULTILINE)
@@ -117,7 +117,8 @@ def _report(line: str) -> List[Tuple[int, int, bool]]:
     errors, ended, _ = rest.partition("  temps: ")
     if not found or not ended or "proc'd: " not in done:
         return []
-    processed = [int(number) for number in _PROCESSED.findall(done)]
+    # Without a rate it multiplied nothing: both are 0 until the first results of a GPU are compared.
+    processed = [int(number) if int(rate) or number.startswith("-") else 0 for number, rate in _PROCESSED.findall(done)]
     wrong = _ERRORS.findall(errors + " ")
     if len(processed) != len(wrong):
         return []

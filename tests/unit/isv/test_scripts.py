@@ -210,6 +210,23 @@ def test_the_configuration_of_the_provider_names_scripts_and_settings_that_exist
     assert {s["name"] for s in steps if s.get("skip")} == changing & {s["name"] for s in steps}
 
 
+@pytest.mark.parametrize("suite", ["bare_metal", "network"])
+def test_a_setting_that_the_site_has_not_made_is_an_answer_with_the_reason(site: IsvSite, suite: str) -> None:
+    """isvctl leaves the words out that its empty settings are: an option is the last word, or before the next one."""
+    data = yaml.safe_load((ROOT / f"contrib/isv/config/{suite}.yaml").read_text())
+    for step in data["commands"][suite]["steps"]:
+        words = [w for w in step.get("args", []) if not w.startswith("{{")]
+        if any(w in words for w in ("--step", "--polls")):
+            continue
+        _, answer = site.run(step["command"].split("/")[-1].removesuffix(".py"), *words, command="false")
+        assert answer.get("skip_reason") or answer["error"], step["name"]
+
+
+def test_an_option_that_a_script_cannot_do_without_is_named(site: IsvSite) -> None:
+    for words in ((), ("--machine-id",), ("--machine-id", "")):
+        assert site.run("return_node_maintenance", *words)[1]["error"] == "--machine-id is not set: name or serial of the node"
+
+
 def test_the_page_has_every_step_with_its_ids() -> None:
     page = (ROOT / "docs/reference/buyers-requirements.md").read_text()
     assert [step for step, wanted in STEPS.items() if f"| {wanted['id']} | `{step}.py` |" not in page] == []
