@@ -92,7 +92,7 @@ def test_levels_choose_gates_and_diagnostic() -> None:
     quick = plan(nodes(2), level="quick")
     assert [s.gate for s in quick.steps["n1"]] == ["dcgm_diag"]
     assert quick.steps["n1"][0].argv == ("dcgmi", "diag", "-r", "1", "-j")
-    assert plan(nodes(2), level="full").steps["n1"][0].argv[3] == "3"
+    assert plan(nodes(2), level="full").steps["n1"][0].argv[3] == "4"
 
 
 def test_node_gates_come_before_pairs_before_the_group() -> None:

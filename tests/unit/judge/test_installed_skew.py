@@ -59,7 +59,7 @@ def test_what_the_findings_of_a_units_nodes_say(name: str) -> None:
 def test_a_skew_warns_once_and_is_what_the_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
     case = ALL_CASES["one node with an older driver"]
     group = GroupFindings(installed_skews=skews(case["nodes"], case["units"]))
-    body: dict[str, Any] = {"run": "r", "directory": "d", "level": "standard", "gates": [], "pair_coverage": None}
+    body: dict[str, Any] = {"run": "r", "directory": "d", "level": "standard", "gates": [], "pair_coverage": None, "not_proven": {}}
     show_results("burnin", "table", body, [], list(case["nodes"]), group=group)
     printed = " ".join(capsys.readouterr().out.split())
     assert printed.count("warning: ") == 1

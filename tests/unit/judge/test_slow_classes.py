@@ -83,7 +83,14 @@ def test_a_class_whose_median_is_expected_is_never_slow(busbw: list[float]) -> N
 def test_results_of_groups_are_what_the_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
     slow, results = judged([500.0] * 12, {"value": 540.0})
     skew = VersionSkew("su1", "nccl_node", "nccl_tests", (VersionNodes("2.17.6", ("n1", "n2")), VersionNodes("2.13.8", ("n3",))))
-    body = {"run": "r", "directory": "d", "level": "standard", "gates": ["nccl_node"], "pair_coverage": None}
+    body = {
+        "run": "r",
+        "directory": "d",
+        "level": "standard",
+        "gates": ["nccl_node"],
+        "pair_coverage": None,
+        "not_proven": {"nccl_node": "the network"},
+    }
     show_results("burnin", "json", body, results, ["n1"], group=GroupFindings(tuple(slow), (skew,)))
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text(encoding="utf-8")))
