@@ -13,7 +13,7 @@ from clusterctl_validators.xid_catalogue import (
     HARMLESS,
     HINTS,
     LOST_DATA,
-    OF_LINKS,
+    OF_OLDER_LINKS,
     RECOVERY_CODE,
     REPEAT,
     Action,
@@ -152,7 +152,17 @@ def _gpu_event(xid: XidEvent) -> GpuEvent:
     lost = xid.code in LOST_DATA
     advice = HINTS[Action.CHECK_MEMORY] if lost else REPEAT if action is Action.RESTART_APP else HINTS.get(action, "")
     blamed = action is Action.RESTART_APP and not lost
-    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, action in HARMLESS, advice, blamed, lost, of_link=xid.code in OF_LINKS)
+    return GpuEvent(
+        xid.time,
+        xid.pci,
+        xid.code,
+        xid.detail,
+        action in HARMLESS,
+        advice,
+        blamed,
+        lost,
+        of_link=xid.code in OF_OLDER_LINKS | nvlink5_errors.CODES,
+    )
 
 
 def _nvlink_event(xid: XidEvent, meaning: nvlink5_errors.Meaning) -> GpuEvent:

@@ -7,6 +7,8 @@ import re
 from enum import Enum
 from typing import Dict, FrozenSet, NamedTuple, Optional, Sequence, Tuple
 
+from clusterctl_validators.xid_catalogue import HINTS, Action
+
 CODES: FrozenSet[int] = frozenset(range(144, 151))
 _REGISTERS = re.compile(r"\((0x[0-9a-fA-F]{8}) (0x[0-9a-fA-F]{8})\b")
 _SEVERITY = re.compile(r"\b(non-?)?fatal\b", re.IGNORECASE)
@@ -209,7 +211,7 @@ _NEXT: Dict[Investigation, str] = {
 _FIRST: Dict[Resolution, str] = {
     Resolution.IGNORE: "",
     Resolution.AS_XID_154: "the driver recommends its action in XID 154 of the same GPU; ",
-    Resolution.RESET_GPU: "drain the node, reset the GPU (nvidia-smi --gpu-reset -i ID), then burn in again; ",
+    Resolution.RESET_GPU: HINTS[Action.RESET_GPU] + "; ",
 }
 
 

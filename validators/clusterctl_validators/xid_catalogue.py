@@ -28,8 +28,8 @@ HARMLESS: FrozenSet[Action] = frozenset({Action.IGNORE, Action.RESTART_APP, Acti
 
 # Contained uncorrectable memory errors: the application lost data, and the row is remapped at the next reset (NVIDIA GPU Memory Error Management).
 LOST_DATA: FrozenSet[int] = frozenset({94})
-# NVLink of any generation, by the catalogue's mnemonics.
-OF_LINKS: FrozenSet[int] = frozenset({74, 155, *range(144, 151)})
+# NVLink up to generation 4, and errors of any that software defines; those of generation 5 are in nvlink5_errors.
+OF_OLDER_LINKS: FrozenSet[int] = frozenset({74, 155})
 # The driver's own recommendation, in the line (nvmlDeviceGpuRecoveryAction_t).
 RECOVERY_CODE = 154
 REPEAT = "a tool that is known to work raised it, so the application is not the first suspect: burn in again; if it returns, run `dcgmi diag -r 3`"

@@ -33,7 +33,7 @@ def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: s
     """Judge what is in `directory` as if `burnin` had printed it at `level`. A node without an output that others have gets could-not-run.
 
     Raises:
-        ConfigError: an output is of no node of the target, or of no gate that one command on one node measures, or a profile is invalid.
+        ConfigError: an output is of no node of the target, or of no gate that one command on one node measures in its own time, or a profile is invalid.
     """
     outputs = [o for o in read_outputs(directory) if gate in ("", o.gate)]
     unknown = sorted({o.node for o in outputs} - {n.name for n in nodes})
@@ -43,11 +43,7 @@ def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: s
         )
     names = tuple(name for name in gate_names() if name in {o.gate for o in outputs})
     for output in outputs:
-        if gate_named(output.gate).scope is not Scope.NODE:
-            possible = ", ".join(gate_names(Scope.NODE))
-            raise ConfigError(
-                detail=f"{directory / output.node}: {output.gate} is not measured by one node alone", hint=f"gates: {possible}"
-            )
+        _require_judgeable(directory, output)
     today = datetime.now(UTC).date()
     subjects = [subject_of(_with_levels(n, names), today) for n in with_baselines(nodes, baselines)]
     records: list[RawRecord] = []
@@ -59,6 +55,17 @@ def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: s
     return Rejudged(
         level, names, None, tuple(n.name for n in nodes), results, group_findings(subjects, results, {}), not_proven(subjects, level, names)
     )
+
+
+def _require_judgeable(directory: Path, output: GivenOutput) -> None:
+    """Raises ConfigError for a gate of several nodes, and for one that loads a node for a time: how long it ran, the agent of a burn-in knows."""
+    gate = gate_named(output.gate)
+    timed = [g for g in gate_names(Scope.NODE) if "duration_s" in gate_named(g).settings_model.model_fields]
+    if gate.scope is Scope.NODE and gate.name not in timed:
+        return
+    why = "must load a node for a time, which an output does not prove" if gate.name in timed else "is not measured by one node alone"
+    possible = ", ".join(g for g in gate_names(Scope.NODE) if g not in timed)
+    raise ConfigError(detail=f"{directory / output.node}: {gate.name} {why}", hint=f"gates: {possible}")
 
 
 def _with_levels(node: Node, names: tuple[str, ...]) -> Node:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from clusterctl.core.gates.cpu_stream import CpuStream, CpuStreamSettings
+from clusterctl.core.gates.judging import not_proven as not_proven_module
 from clusterctl.core.gates.judging.not_proven import not_proven
-from clusterctl.core.gates.planning.usual_time import BUDGET_S, usual_time_s
+from clusterctl.core.gates.planning import usual_time
+from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.core.gates.planning.usual_time import usual_time_s
 from clusterctl.core.gates.registry import all_gates, gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
+from clusterctl.model.errors import ConfigError
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.terminal.gates import time_line
-from support.gates import TODAY, gates, node, nodes
+from support.gates import SOURCE, TODAY, gates, node, nodes
 from support.roles import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.gate import Gate
+    from clusterctl.core.gates.planning.gate_plan import GatePlan
 
+# Most seconds of a level on a rack of any size, as docs/reference/gates.md states.
+BUDGET_S: Mapping[Level, float] = {"quick": 15 * 60.0, "standard": 45 * 60.0, "full": 8 * 3600.0}
 COMMON = ROOT / "inventory" / "common"
+FLOOR = {"gate": "cpu_stream", "metric": "triad", "kind": "floor", "value": 100000.0, "unit": "MB/s", **SOURCE}
 PROFILES = sorted(list_hosts([COMMON]).idle_profiles)
 
 
@@ -84,6 +94,43 @@ def test_a_short_level_proves_less() -> None:
     assert "900 s" in not_proven(subject, "standard", ["gpu_stress"])["gpu_stress"]
     assert "7200 s" in not_proven(subject, "full", ["gpu_stress"])["gpu_stress"]
     assert not_proven(subject, "quick", ["gpu_stress"]) == {}, "it is not measured at that level"
+
+
+def test_many_nodes_are_planned_by_some_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[int] = []
+
+    def planning(some: Sequence[Subject], *how: Any) -> GatePlan:
+        planned.append(len(some))
+        return plan_gates(some, *how)
+
+    monkeypatch.setattr(usual_time, "plan_gates", planning)
+    large = rack("profile_hgx_h100_ib", 300)
+    spec = large[-1].node.spec
+    slower = gates(**{**spec.gates, "gates_settings": {**spec.gates["gates_settings"], "gpu_results": {"duration_s": 7200}}})
+    last = subject_of(replace(large[-1].node, spec=replace(spec, gates=slower)), TODAY)
+    usual = usual_time_s(large, "standard", gate_names())
+    assert usual_time_s([*large[:-1], last], "standard", gate_names()) > usual + 6000
+    assert planned == [65, 65, 66, 66]
+
+
+class _Raising(CpuStream):
+    """A site's gate with a mistake in what it states."""
+
+    def usual_s(self, settings: CpuStreamSettings, level: Level) -> float:
+        raise KeyError(level)
+
+    def not_proven(self, settings: CpuStreamSettings, level: Level) -> str:
+        raise KeyError(level)
+
+
+def test_a_gate_of_a_site_that_raises_is_named_and_what_was_measured_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = gates(gates_levels={level: ["cpu_stream"] for level in LEVELS}, gates_baselines=[FLOOR])
+    subject = subject_of(node("n1", declared=declared), TODAY)
+    for module in (usual_time, not_proven_module):
+        monkeypatch.setattr(module, "gate_named", lambda _: _Raising())
+    with pytest.raises(ConfigError, match="raised KeyError"):
+        usual_time_s([subject], "full", ["cpu_stream"])
+    assert "raised KeyError" in not_proven([subject], "full", ["cpu_stream"])["cpu_stream"]
 
 
 def test_the_line_before_a_burn_in() -> None:

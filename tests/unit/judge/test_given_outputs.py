@@ -16,6 +16,7 @@ from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.workflows.judge_given import judge_given
 from clusterctl_lab.simulator.dcgmi import diagnostic_document
 from support.gates import CASES, nccl, node
+from support.host_memory import node_memory_output
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -97,6 +98,13 @@ def test_floors_of_the_profile_hold_for_the_outputs_of_others(tmp_path: Path) ->
     give(tmp_path, n1__nccl_node_txt=nccl(477.0), n2__nccl_node_txt=nccl(300.0))
     found = judged(tmp_path, node("n1"), node("n2"))
     assert [{r.outcome for r in found[n] if r.metric == "busbw"} for n in ("n1", "n2")] == [{Outcome.PASS}, {Outcome.FAIL}]
+
+
+@pytest.mark.parametrize("gate", ["host_memory", "nvme_fio", "gpu_results", "gpu_stress", "torch_gemm"])
+def test_a_load_whose_time_nobody_knows_is_not_judged(tmp_path: Path, gate: str) -> None:
+    give(tmp_path, **{f"n1__{gate}_txt": node_memory_output()})
+    with pytest.raises(ConfigError, match=f"{gate} must load a node for a time"):
+        judged(tmp_path, node("n1"))
 
 
 def test_one_gate_of_several(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ _MEMORY = frozenset({"memory", "memtest"})
 # Tests that put load on a GPU's memory and cores.
 _STRESS = frozenset({"memory_bandwidth", "diagnostic", "targeted_stress", "targeted_power", "pulse_test"})
 _DETAIL_LIMIT = 600
+# Two to ten minutes for level 2, 20 to 30 for 3 (Azure, AWS), 45 minutes to 2.25 hours for 4 (DCGM user guide; Azure's and AWS's suites).
 _USUAL_S = {1: 20, 2: 300, 3: 1500, 4: 5400}
 _NOT_PROVEN = {
     1: "anything under load: it checks driver, software and settings",
@@ -54,7 +55,7 @@ class DcgmDiagSettings(GateSettings):
     """`dcgmi diag -r LEVEL -j`.
 
     Attributes:
-        diag_level: DCGM's own run level, for all burn-in levels or for each. Level 4 takes 45 minutes to 2.25 hours (DCGM user guide; Azure's and AWS's suites).
+        diag_level: DCGM's own run level, for all burn-in levels or for each.
         required_tests: tests that must be Pass on every GPU, by run level; a Skip is no Pass. Not `pulse_test`: which GPUs it supports is not
             confirmed, and DCGM skips it on others. If it fails, the node does, as with every test.
         parameters: `test.name=value`, passed as `-p`.
@@ -106,7 +107,7 @@ class DcgmDiag(NodeGate[DcgmDiagSettings]):
         return tuple(results)
 
     def usual_s(self, settings: DcgmDiagSettings, level: Level) -> float:
-        """By DCGM's run level: two to ten minutes for 2, 20 to 30 for 3 (Azure, AWS), 45 minutes to 2.25 hours for 4."""
+        """By DCGM's run level."""
         return _USUAL_S[at_level(settings.diag_level, level)]
 
     def not_proven(self, settings: DcgmDiagSettings, level: Level) -> str:
