@@ -3,7 +3,8 @@
 
     burnin_agent.py start DIR     start `run DIR` in the background; harmless where that has been done, as after a broken connection
     burnin_agent.py run DIR       DIR/plan.json -> DIR/records.jsonl, one record per step; DIR/done when all are written
-    burnin_agent.py wait DIR S    wait for DIR/done, at most S seconds; after a reboot, the steps that it cut off get their records
+    burnin_agent.py wait DIR S    wait for DIR/done, at most S seconds; starts what no `start` has started, as where its connection broke;
+                                  after a reboot, the steps that it cut off get their records
 
 Steps of one batch run in parallel, batches in sequence. Peers in a batch query each other over TCP (plan: control_port). Standard library, Python 3.8+.
 """
@@ -303,6 +304,11 @@ def run(directory: Path) -> int:
 def wait(directory: Path, limit_s: float) -> int:
     """Wait for the agent of `directory`. Returns RUNNING if it did not finish in time, 1 if it never will."""
     until = time.monotonic() + limit_s
+    first = directory / "waiting"  # the plan may have come long before the start, where there are many nodes
+    if not first.exists():
+        first.touch()
+        if not (directory / "pid").is_symlink():
+            start(directory)
     while True:
         why = why_gone(directory)
         if (directory / "done").exists():
@@ -322,10 +328,7 @@ def why_gone(directory: Path) -> str:
     pid = directory / "pid"
     if pid.is_symlink():
         return "" if Path("/proc", os.readlink(pid)).exists() else f"the burn-in agent died{last_words(directory)}"  # noqa: PTH115 Python 3.8
-    waiting = directory / "waiting"  # since the first wait: the plan may have come long before the start, where there are many nodes
-    if not waiting.exists():
-        waiting.touch()
-    return "the burn-in agent never started: did the node reboot?" if time.time() - waiting.stat().st_mtime > START_S else ""
+    return "the burn-in agent never started: did the node reboot?" if time.time() - (directory / "waiting").stat().st_mtime > START_S else ""
 
 
 def last_words(directory: Path) -> str:

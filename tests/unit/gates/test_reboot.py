@@ -67,8 +67,22 @@ def test_an_agent_that_died_in_the_same_boot_did_not_reboot(tmp_path: Path) -> N
     assert list(node.records) == ["first"]
 
 
-def test_an_agent_that_a_reboot_kept_from_starting_is_not_waited_for(tmp_path: Path) -> None:
+def test_an_agent_whose_start_was_cut_off_is_started_by_the_wait(tmp_path: Path) -> None:
     node = AgentNode(tmp_path, "n1", free_port(), [step("first", ["true"])])
+    assert wait(node, 30).returncode == 0
+    assert node.records["first"].exit_status == 0
+
+
+def test_a_wait_starts_no_second_agent(tmp_path: Path) -> None:
+    node = AgentNode(tmp_path, "n1", free_port(), [step("only", ["sh", "-c", "echo ran >> times; sleep 2"])]).start()
+    assert wait(node, 30).returncode == 0
+    node.end()
+    assert (node.folder / "times").read_text() == "ran\n"
+
+
+def test_an_agent_that_cannot_start_is_not_waited_for(tmp_path: Path) -> None:
+    node = AgentNode(tmp_path, "n1", free_port(), [step("first", ["true"])])
+    (node.folder / "waiting").touch()
     os.utime(node.folder / "plan.json", (time.time() - 3000,) * 2)  # copied to many nodes, one after another
     first = wait(node, 1)
     assert (first.returncode, first.stderr) == (3, "the burn-in agent did not finish within 1 s\n")
