@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import select
 import signal
 import socket
 import struct
@@ -44,35 +45,59 @@ def serve(path: str, lib: str) -> None:
     """Serve for as long as the socket has its name."""
     preload(lib)
     listener = socket.socket(socket.AF_UNIX)
-    listener.settimeout(_LOOK_S)
     listener.bind(f"{path}.new")
     listener.listen(64)
     os.rename(f"{path}.new", path)  # noqa: PTH104 as below
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    running: dict[int, socket.socket] = {}
     while os.path.exists(path):  # noqa: PTH110 called for every module
-        with suppress(TimeoutError):
+        ready, _, _ = select.select([listener, ended], [], [], _LOOK_S)
+        if ended in ready:
+            os.read(ended, 4096)
+            _answer_ended(running)
+        if listener in ready:
             client, _ = listener.accept()
-            client.setblocking(True)
-            if os.fork() == 0:
-                listener.close()
-                _answer(client)
-            client.close()
+            fds = _sent(client)
+            if len(fds) == 3:  # noqa: PLR2004 stdin, stdout, stderr
+                running[_fork_module(fds, [listener, client, *running.values()])] = client
+            else:
+                client.close()
 
 
-def _answer(client: socket.socket) -> None:
-    """Fork the module, wait for it, answer with its exit status."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _, fds, _, _ = socket.recv_fds(client, 1, 3)
-    if len(fds) != 3:  # noqa: PLR2004 stdin, stdout, stderr
-        os._exit(1)
+def _sent(client: socket.socket) -> list[int]:
+    """What the client sent; nothing where it sends nothing in time, for others wait behind it."""
+    client.settimeout(_LOOK_S)
+    with suppress(OSError):
+        return socket.recv_fds(client, 1, 3)[1]
+    return []
+
+
+def _fork_module(fds: list[int], ours: list[socket.socket]) -> int:
+    """Start a module, which gets none of `ours`; its process."""
     pid = os.fork()
     if pid == 0:
-        client.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for one in ours:
+            one.close()
         _become_module(fds)
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    client.sendall(struct.pack("i", code if code >= 0 else 128 - code))  # as a shell reports a signal
-    os._exit(0)
+    for fd in fds:
+        os.close(fd)
+    return pid
+
+
+def _answer_ended(running: dict[int, socket.socket]) -> None:
+    """Answer the clients of modules that have ended with their exit status."""
+    with suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            client = running.pop(found[0])
+            code = os.waitstatus_to_exitcode(found[1])
+            with suppress(OSError):  # nobody waits for it any more
+                client.sendall(struct.pack("i", code if code >= 0 else 128 - code))  # as a shell reports a signal
+            client.close()
 
 
 def _become_module(fds: list[int]) -> None:

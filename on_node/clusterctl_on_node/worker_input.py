@@ -40,6 +40,8 @@ def environment(content: Path, folder: Path, settings: dict[str, str]) -> dict[s
         "ANSIBLE_REMOTE_TEMP": str(folder / "tmp"),
         "CLUSTERCTL_PRELOADED": str(folder / "python"),
         "CLUSTERCTL_PRELOADED_LIB": str(content / "lib"),
+        # beside the files that they are made of: other files are another folder
+        "CLUSTERCTL_BUILT_MODULES": str(content / "modules"),
     }
 
 

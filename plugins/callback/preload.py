@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.plugins import loader
 from ansible.plugins.callback import CallbackBase
@@ -17,6 +20,7 @@ short_description: Load plug-ins before the first task
 description:
   - Ansible forks a process for each task, which loads the plug-ins that the task needs and forgets them with its end. For one filter of a collection it
     loads all filters of that collection. What its parent has loaded, it need not load.
+  - Where CLUSTERCTL_BUILT_MODULES names a folder, modules that Ansible has packed for it are kept there, and not packed again by the next run.
   - Changes no result. What cannot be loaded here is loaded, or reported, by the task that needs it.
 author: clusterctl authors
 """
@@ -33,6 +37,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # ansible-core has no 
     def v2_playbook_on_start(self, playbook: Any) -> None:
         """Load them; what is loaded is shared with the forked processes, and the garbage collector leaves it alone, so that it stays shared."""
         del playbook
+        _share_built_modules()
         for plugins in (loader.action_loader, loader.filter_loader, loader.test_loader, loader.shell_loader):
             with suppress(AnsibleError, ImportError):
                 for _ in plugins.all(class_only=True):
@@ -41,3 +46,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # ansible-core has no 
             loader.filter_loader.get("clusterctl.gpu.preload")  # no filter has this name: all files of the collection are searched for it
         gc.collect()
         gc.freeze()
+
+
+def _share_built_modules() -> None:
+    """Ansible finds what a module imports by parsing it, and packs both; it keeps that for a run. No arguments of a task are in it."""
+    folder = os.environ.get("CLUSTERCTL_BUILT_MODULES", "")
+    if folder:
+        with suppress(OSError):
+            Path(folder).mkdir(mode=0o700, exist_ok=True)
+            (Path(constants.DEFAULT_LOCAL_TMP) / "ansiballz_cache").symlink_to(folder)

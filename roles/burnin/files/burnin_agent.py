@@ -328,7 +328,9 @@ def why_gone(directory: Path) -> str:
     pid = directory / "pid"
     if pid.is_symlink():
         return "" if Path("/proc", os.readlink(pid)).exists() else f"the burn-in agent died{last_words(directory)}"  # noqa: PTH115 Python 3.8
-    return "the burn-in agent never started: did the node reboot?" if time.time() - (directory / "waiting").stat().st_mtime > START_S else ""
+    return (
+        "the burn-in agent never started: did the node reboot?" if time.time() - (directory / "waiting").stat().st_mtime > START_S else ""
+    )
 
 
 def last_words(directory: Path) -> str:

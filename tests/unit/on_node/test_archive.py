@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path, PurePosixPath
 
 import ansible
@@ -14,6 +17,8 @@ from hypothesis import strategies as st
 
 from clusterctl.adapters.on_node import archive
 from clusterctl.adapters.on_node.fast_to_read import as_json, own_routes
+from support.filters import filter_plugin
+from support.roles import ROOT
 
 MEMBERS = archive.members()
 
@@ -33,11 +38,22 @@ def test_the_program_that_forks_modules_is_where_the_plug_in_looks_for_it() -> N
 
 def test_filters_and_modules_travel_without_their_documentation() -> None:
     """Nothing on a node reads it."""
-    folder = "payload/content/playbooks/collections/ansible_collections/clusterctl/gpu/plugins/filter/"
-    names = {name.removeprefix(folder) for name in MEMBERS if name.startswith(folder)}
-    assert "ofed_names.py" in names
-    assert [n for n in names if n.endswith(".yml")] == []
+    assert [n for n in MEMBERS if re.search(r"gpu/plugins/(filter|plugin_utils)/.*\.yml$", n)] == []
     assert [n for n in MEMBERS if "gpu/plugins/doc_fragments/" in n] == []
+
+
+def test_all_filters_are_in_one_file_for_ansible_reads_each_of_them_for_each_filter_of_a_task(tmp_path: Path) -> None:
+    gpu = "payload/content/playbooks/collections/ansible_collections/clusterctl/gpu/plugins/"
+    assert {n for n in MEMBERS if n.startswith(f"{gpu}filter/")} == {f"{gpu}filter/all.py"}
+    for name, data in MEMBERS.items():
+        if name.startswith(gpu):
+            path = tmp_path / name.removeprefix("payload/content/playbooks/collections/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    script = "from ansible_collections.clusterctl.gpu.plugins.filter.all import FilterModule; print(*sorted(FilterModule().filters()))"
+    done = subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    declared = {name for p in (ROOT / "plugins" / "filter").glob("*.py") for name in filter_plugin(p.stem).FilterModule().filters()}
+    assert set(done.stdout.split()) == declared
 
 
 def test_names_that_moved_to_a_collection_lead_there_where_the_node_has_it() -> None:

@@ -54,3 +54,23 @@ def test_without_it_every_task_loads_all_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("broken", ["\nraise RuntimeError", "\nimport no_such_module", "\nthis is a syntax error"])
 def test_a_file_that_cannot_be_loaded_ends_nothing(tmp_path: Path, broken: str) -> None:
     assert loaded(tmp_path, broken, **PRELOAD)
+
+
+def test_a_module_is_packed_once_where_a_folder_keeps_it(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    plugins = tmp_path / "collections" / "ansible_collections" / "clusterctl" / "gpu" / "plugins" / "callback"
+    plugins.mkdir(parents=True)
+    shutil.copy(ROOT / "plugins" / "callback" / "preload.py", plugins)
+    environment = {**PRELOAD, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), "CLUSTERCTL_BUILT_MODULES": str(kept)}
+    word = "secret-word"
+
+    def run() -> dict[str, int]:
+        done = run_play(tmp_path, [{"ansible.builtin.command": {"argv": ["echo", word]}}], environment=environment)
+        assert done.code == 0, done.output
+        assert kept.stat().st_mode & 0o777 == 0o700
+        return {p.name: p.stat().st_mtime_ns for p in kept.iterdir() if p.suffix != ".lock"}
+
+    packed = run()
+    assert any("command" in name for name in packed)
+    assert run() == packed
+    assert not any(word.encode() in p.read_bytes() for p in kept.iterdir())

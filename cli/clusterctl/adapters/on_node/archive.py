@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import PLUGINS, content_dir
 from clusterctl.adapters.file_tree import files_below
-from clusterctl.adapters.on_node.fast_to_read import as_json, own_routes
+from clusterctl.adapters.on_node.fast_to_read import all_filters, as_json, own_routes
 from clusterctl.adapters.site_content import site_content
 from clusterctl.model.errors import ConfigError
 
@@ -40,6 +40,8 @@ _DOCUMENTS = re.compile(rf"{PAYLOAD}/content/.*plugins/(filter/[^/]+\.ya?ml|doc_
 _OWN = frozenset({("ansible", "builtin"), ("clusterctl", "gpu")})
 _COLLECTION = re.compile(rf"{PAYLOAD}/content/(?:playbooks/)?collections/ansible_collections/(\w+)/(\w+)/")
 _ROUTES = f"{PAYLOAD}/lib/ansible/config/ansible_builtin_runtime.yml"
+_PLUGIN_UTILS = "ansible_collections.clusterctl.gpu.plugins.plugin_utils"
+_FILTERS = re.compile(rf"({PAYLOAD}/content/{PLUGINS}/)filter/(\w+)\.py$")
 _ARGUMENT_SPECS = re.compile(r".*/meta/argument_specs\.ya?ml$")
 
 
@@ -65,8 +67,17 @@ def members() -> dict[str, bytes]:
     texts = [data for name, data in found.items() if name.startswith(content) and name.endswith((".yml", ".yaml"))]
     found |= {f"{content}/collections/{path}": data for path, data in collection_files(texts)}
     found |= {name: as_json(data) for name, data in found.items() if _ARGUMENT_SPECS.match(name)}
+    found = _with_filters_in_one_file(found)
     found[_ROUTES] = own_routes(found[_ROUTES], {f"{m[1]}.{m[2]}" for name in found if (m := _COLLECTION.match(name))})
     return found
+
+
+def _with_filters_in_one_file(found: dict[str, bytes]) -> dict[str, bytes]:
+    """The same files, with those of our collection's filters where shared code of plug-ins belongs, and one that names them all in their place."""
+    moved = {name: m for name in found if (m := _FILTERS.match(name))}
+    new = {f"{m[1]}plugin_utils/{m[2]}.py": found[name] for name, m in moved.items()}
+    new[f"{PAYLOAD}/content/{PLUGINS}/filter/all.py"] = all_filters(_PLUGIN_UTILS, (m[2] for m in moved.values()))
+    return {name: data for name, data in found.items() if name not in moved} | new
 
 
 def _program_dir() -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 # compiled where PyYAML has it: a whole archive is made in each run that changes nodes
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,3 +31,15 @@ def as_json(text: bytes) -> bytes:
     except (yaml.YAMLError, TypeError, ValueError):
         return text
     return found.encode() if json.loads(found) == content else text
+
+
+def all_filters(package: str, modules: Iterable[str]) -> bytes:
+    """A file of filters with those of all `modules` of `package`.
+
+    For each filter of a collection that a task names, Ansible goes through every file of filters of that collection, in the process of that task.
+    """
+    names = sorted(modules)
+    lines = [f"import {package}.{name}" for name in names]
+    parts = ", ".join(f"{package}.{name}" for name in names)
+    body = f"return {{name: made for part in ({parts},) for name, made in part.FilterModule().filters().items()}}"
+    return "\n".join([*lines, "", "", "class FilterModule:", "    def filters(self):", f"        {body}", ""]).encode()
