@@ -59,6 +59,7 @@ def judge_gpu_events(
     """The errors of GPUs and of the switches between them; `gpus`: those that are known by their address."""
     recent = [e for e in events.gpus if window.holds(e.time)]
     bad = [e for e in recent if e.code not in tolerated and not e.harmless]
+    notable = [e for e in recent if e.code not in tolerated and e.notable]
     harmless = "none that requires action ({} harmless)".format(len(recent) - len(bad))
     window.judge(
         record,
@@ -82,9 +83,21 @@ def judge_gpu_events(
             shown, hint = _listed(map(_gpu_text, own)), "XID {}: {}".format(own[0].code, own[0].action)
             check = "hardware.gpu[{}].xids".format(gpu.index)
             record.ok(check, False, expected="none {}".format(window), found=shown, severity=Severity.CRITICAL, hint=hint)
+    _warn_of(record, notable, window, gpus)
     fatal = [e for e in events.switches if not e.harmless and window.holds(e.time)]
     found = _listed(map(_gpu_text, fatal)) or "none fatal"
     window.judge(record, "hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=switch_advice)
+
+
+def _warn_of(record: Record, notable: Sequence[GpuEvent], window: Window, gpus: Sequence[Gpu]) -> None:
+    """What the vendor recommends to look into, as `load_errors` has it. Where the same check fails, that counts."""
+    about = [("hardware.xids", list(notable))]
+    about += [("hardware.xid[{}]".format(code), [e for e in notable if e.code == code]) for code in sorted({e.code for e in notable})]
+    about += [("hardware.gpu[{}].xids".format(gpu.index), [e for e in notable if _is_at(gpu, e.pci)]) for gpu in gpus]
+    for check, events in about:
+        if events:
+            hint = "XID {}: {}".format(events[0].code, events[0].action)
+            record.warn(check, expected="none {}".format(window), found=_listed(map(_gpu_text, events)), hint=hint)
 
 
 def _is_at(gpu: Gpu, address: str) -> bool:
