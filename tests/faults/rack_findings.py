@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.rack_comparison import compared
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.validator_traits import RackRule
-from clusterctl_validators import test_nvlink_domain
+from clusterctl_validators import test_hardware, test_nvlink_domain
 from faults.node_files import findings
 from faults.world import spec
 
@@ -26,10 +26,15 @@ def findings_of_rack(rack: Rack, checked: Sequence[str]) -> dict[str, tuple[Find
     role = test_nvlink_domain.ROLE
     if role not in spec(rack.kind).roles:
         return found
-    others = {n: _as_answered(n, findings(rack, n, test_nvlink_domain)) for n in rack.kind.nodes if n not in found}
+    others = {n: _as_answered(n, _compared_of(rack, n)) for n in rack.kind.nodes if n not in found}
     members = [_as_answered(name, own) for name, own in found.items()]
     declared = dict.fromkeys(found, spec(rack.kind).roles[role])
     return {m.node: m.findings for m in compared(role, _RULE, members, declared, dict(others))}
+
+
+def _compared_of(rack: Rack, node: str) -> tuple[Finding, ...]:
+    """What the comparison reads of a node."""
+    return (*findings(rack, node, test_nvlink_domain), *findings(rack, node, test_hardware))
 
 
 def _as_answered(node: str, own: tuple[Finding, ...]) -> NodeFindings:

@@ -149,8 +149,11 @@ def _rack(value: Any) -> dict[str, Any]:
         if key not in known:
             raise _UnusableError(f"unknown key {key!r}{did_you_mean(str(key), sorted(known))}")
     given["same"] = _texts(given.get("same", ()))
-    if not given["same"] or not all(isinstance(v, str) for k, v in given.items() if k != "same"):
-        raise _UnusableError('"same" names at least one fact, and all other values are texts')
+    given["alike"] = _texts(given.get("alike", ()))
+    if not given["same"] or not all(isinstance(v, str) for k, v in given.items() if k not in ("same", "alike")):
+        raise _UnusableError('"same" names at least one fact, "alike" checks, and all other values are texts')
+    if bool(given["alike"]) != bool(given.get("above")):
+        raise _UnusableError('"alike" and "above" belong together')
     if given.get("by", "rack") not in _PLACES:
         raise _UnusableError(f'"by": {given["by"]!r} is not one of {", ".join(_PLACES)}')
     return {"rack": RackRule(**given)}

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clusterctl.core.rack_causes import cause_above
 from clusterctl.model.findings import NodeStatus
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
@@ -80,7 +81,7 @@ def compared(
 ) -> tuple[NodeFindings, ...]:
     """The members' findings with `<role>.rack.<fact>` added; `specs`: node -> the variables of the role.
 
-    It fails on a member whose value is not that of the majority of known values, and on all members where there is no majority. It could not run where
+    Before that, what fails alike on more than half of the group is put down to what is above it. It fails on a member whose value is not that of the majority of known values, and on all members where there is no majority. It could not run where
     fewer values are known than the rule's `least`: an unknown value is no evidence. A member without a valid value gets no finding here; its
     own check has reported that.
     """
@@ -89,7 +90,11 @@ def compared(
         rack = _rack(f"{role}.{fact}", members, others)
         for node in (m.node for m in members if m.node in rack.values):
             added[node].append(_Comparison(role, rule, fact, rack, specs[node]).finding(node))
-    return tuple(replace(m, findings=m.findings + tuple(added[m.node])) for m in members)
+    known = [found for found in others.values() if found]
+    sizes = {int(specs[m.node][rule.size]) for m in members} if rule.size else set()
+    above = cause_above(role, rule, members, known, max((len(members) + len(others), *sizes)))
+    own = {m.node: above.explained(m) if above else m.findings for m in members}
+    return tuple(replace(m, findings=own[m.node] + tuple(added[m.node])) for m in members)
 
 
 @dataclass(slots=True)

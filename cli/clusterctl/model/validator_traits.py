@@ -28,6 +28,8 @@ class RackRule:
         size: the variable with the number of nodes of a whole group; empty = the nodes of the inventory count.
         least: the variable with the number of nodes that must be known; empty = 2.
         hint: the next action where nodes differ.
+        alike: checks, of any role, without their items; a `*` stands for any text. Where they find the same on more than half of the nodes, what these share
+            is at fault, which `<role>.rack.<above>` names with the action `above_hint`, and no node is.
     """
 
     same: tuple[str, ...]
@@ -35,6 +37,9 @@ class RackRule:
     size: str = ""
     least: str = ""
     hint: str = ""
+    alike: tuple[str, ...] = ()
+    above: str = ""
+    above_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

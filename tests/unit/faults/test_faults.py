@@ -12,6 +12,7 @@ from clusterctl_validators.finding import Finding, Severity
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
 from faults.noise import Noise
+from faults.rack_findings import findings_of_rack
 from faults.rack_kinds import GB200_NVL72, HGX_H100, RACK_KINDS
 from faults.rows import ADDED_GATES, Oracle, Row, load_rows, load_vocabulary
 from faults.trials import seed_of, stated_about, tried
@@ -33,6 +34,7 @@ SLICE = {
 TRAYS = {
     "tray_in_another_clique": (True, True, True, ["fail nvlink_domain.rack.clique_id"]),
     "gpu_of_a_tray_12_percent_low_at_its_clock": (True, True, True, ["fail gpu_stress.rate.gemm_per_clock.below_peers gpu3"]),
+    "switch_tray_failed": (True, True, True, ["fail nvbandwidth.floor.device_to_device_memcpy_read_ce.below_floor gpu0"]),
     "whole_tray_low_by_binning": (False, False, False, []),
 }
 # Row that is tried with the added gates -> held, and what of these gates is stated.
@@ -162,6 +164,19 @@ def test_a_slice_of_a_gb200_rack() -> None:
     graded = {name: (row["held"], row["right_component"], row["right_action"], row["shown_by"][:1]) for name, row in found.items()}
     assert graded == TRAYS
     assert all(row["healthy_nodes_held"] == [] for row in found.values())
+
+
+def test_a_switch_tray_that_is_off_is_the_fault_of_no_tray() -> None:
+    row = next(row for row in ROWS if row.id == "switch_tray_failed")
+    rack = rack_of(GB200_NVL72, "twin0", row.changes)
+    with rack.kind.printing():
+        found = findings_of_rack(rack, GB200_NVL72.nodes)
+    bad = {node: [f for f in own if f.outcome in HOLDS] for node, own in found.items()}
+    assert all({f.outcome for f in own} == {Outcome.COULD_NOT_RUN} for own in bad.values())
+    named = [f for own in bad.values() for f in own if f.check == "nvlink_domain.rack.switch_trays"]
+    assert len(named) == len(GB200_NVL72.nodes)
+    assert {f.found for f in named} == {"hardware.gpu[*].nvlinks: 16, down: 4, 5"}
+    assert {s.component for own in bad.items() for s in of_checks(*own, WORDS)} == {"nvswitch", "nvlink"}
 
 
 def test_trays_that_do_not_know_each_other_are_no_matter_of_the_network() -> None:

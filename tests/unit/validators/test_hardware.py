@@ -255,7 +255,7 @@ def test_inactive_nvlinks(tmp_path: Path) -> None:
     lines = nvlinks().splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("GPU 2")) + 4
     lines[at] = "\t Link 3: <inactive>"
-    assert {k: f.found for k, f in bad(check(tmp_path, nvlink="\n".join(lines))).items()} == {"hardware.gpu[2].nvlinks": "17"}
+    assert {k: f.found for k, f in bad(check(tmp_path, nvlink="\n".join(lines))).items()} == {"hardware.gpu[2].nvlinks": "17, down: 3"}
 
 
 def test_a_degraded_hca_is_reported_with_rate_and_hint(tmp_path: Path) -> None:

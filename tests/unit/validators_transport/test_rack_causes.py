@@ -1,0 +1,87 @@
+"""What fails alike on more than half of the trays of an NVLink domain has its cause above them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from clusterctl.adapters.validator_declarations import read_traits
+from clusterctl.core.admission.decide import decide_admission
+from clusterctl.core.lemons.events import troubles
+from clusterctl.core.rack_comparison import compared
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.records import TransitionRow
+from clusterctl.model.state import State
+from clusterctl.model.trouble import TroubleSources
+from clusterctl.model.verdict import ReasonKind
+from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROLE = "nvlink_domain"
+RULE = read_traits(()).rack_rules[ROLE]
+NAMED = "nvlink_domain.rack.switch_trays"
+CASES = yaml.safe_load((ROOT / "tests/cases/rack_causes/cases.yml").read_text())
+
+
+def tray(name: str, checks: Mapping[str, str]) -> NodeFindings:
+    findings = tuple(Finding(c, c.partition(".")[0], Outcome.FAIL, Severity.CRITICAL, "18", f, "reset all GPUs") for c, f in checks.items())
+    return NodeFindings(name, NodeStatus.OK, "", findings, 0.1)
+
+
+def rack_of_case(case: Mapping[str, Any]) -> tuple[NodeFindings, ...]:
+    failing = [checks["checks"] for checks in case["failing"] for _ in range(checks["count"])]
+    nodes = [tray(f"t{i:02d}", failing[i] if i < len(failing) else {}) for i in range(case["target"] + case.get("stored", 0))]
+    members, stored = nodes[: case["target"]], {n.node: n for n in nodes[case["target"] :]}
+    declared = {
+        "nvlink_domain_trays": case["trays"],
+        "nvlink_domain_ready_min": 2,
+        "nvlink_domain_cluster_uuid": "",
+        "nvlink_domain_clique_id": "",
+    }
+    return compared(ROLE, RULE, members, {m.node: declared for m in members}, dict(stored))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c["id"])
+def test_alike_on_more_than_half_is_above_the_nodes(case: Mapping[str, Any]) -> None:
+    found = rack_of_case(case)
+    named = [f for m in found for f in m.findings if f.check == NAMED]
+    assert len(named) == case["explained"]
+    assert {f.found for f in named} == ({case["found"]} if named else set())
+    assert sum(any(f.outcome is Outcome.FAIL for f in m.findings) for m in found) == case["blamed"]
+
+
+def test_a_node_behind_it_is_held_and_refers_to_what_is_named() -> None:
+    node = rack_of_case(CASES[0])[0]
+    own = {f.check: f for f in node.findings}
+    assert own[NAMED].outcome is Outcome.COULD_NOT_RUN
+    assert own[NAMED].reason.startswith("the same on 18 of 18 nodes")
+    assert "switch trays" in own[NAMED].hint
+    assert NAMED in own["hardware.gpu[0].nvlinks"].hint
+    assert "reset" not in own["hardware.gpu[0].nvlinks"].hint
+    assert own["hardware.gpu[0].nvlinks"].found == "16, down: 4, 5"
+    verdict = decide_admission(node.node, findings=node, expected_roles=["hardware"], expected_gates=[], gate_results=(), outcome=None)
+    assert not verdict.admit
+    assert ReasonKind.CHECK_FAILED not in {r.kind for r in verdict.reasons}
+
+
+def test_it_stays_found_when_the_others_are_known_as_explained() -> None:
+    before = rack_of_case(CASES[0])
+    declared = {"nvlink_domain_trays": 18, "nvlink_domain_ready_min": 2, "nvlink_domain_cluster_uuid": "", "nvlink_domain_clique_id": ""}
+    again = tray("t00", CASES[0]["failing"][0]["checks"])
+    (found,) = compared(ROLE, RULE, [again], {"t00": declared}, {m.node: m for m in before[1:]})
+    (named,) = [f for f in found.findings if f.check == NAMED]
+    assert "17 of the others as stored" in named.reason
+
+
+@pytest.mark.parametrize(("case", "events"), [(0, 0), (2, 1)])
+def test_a_node_behind_it_is_no_lemon(case: int, events: int) -> None:
+    node = rack_of_case(CASES[case])[0]
+    verdict = decide_admission(node.node, findings=node, expected_roles=[], expected_gates=[], gate_results=(), outcome=None)
+    cause = next(r.kind for r in verdict.reasons if r.kind in (ReasonKind.CHECK_FAILED, ReasonKind.CHECK_COULD_NOT_RUN))
+    row = TransitionRow(1, "t00", "run", "root", State.PROVISIONED, State.QUARANTINED, "links", "", "2026-11-20T09:00:00+00:00", 1, cause)
+    assert len(troubles(TroubleSources(transitions=(row,)))) == events
