@@ -20,7 +20,7 @@ def main(argv: list[str], version: str) -> int:
         return 0
     options, program = split_options(argv[1:])
     name = program[0].rpartition("/")[2].removesuffix("_perf") if program else ""
-    if name not in ("all_reduce", "all_gather", "reduce_scatter", "alltoall") or not parse_hosts(options):
+    if name not in nccl_tests.COLLECTIVES or not parse_hosts(options):
         print(f"mpirun: not simulated: {' '.join(argv[1:])}", file=sys.stderr)
         return 1
     hosts = parse_hosts(options)

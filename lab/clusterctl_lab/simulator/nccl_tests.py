@@ -1,4 +1,4 @@
-"""all_reduce_perf, all_gather_perf, reduce_scatter_perf and alltoall_perf; `run_group` also serves mpirun."""
+"""all_reduce_perf, all_gather_perf, reduce_scatter_perf, alltoall_perf and sendrecv_perf; `run_group` also serves mpirun."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
     from .peers import Peer
 
-# Bus bandwidth = algorithm bandwidth * factor * (n - 1) / n (nccl-tests PERFORMANCE.md).
+# Bus bandwidth = algorithm bandwidth * factor * (n - 1) / n (nccl-tests PERFORMANCE.md); sendrecv, which is not among them, has the same for both
+# (src/sendrecv.cu).
 _BUS_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
-# Bus bandwidth relative to all-reduce, which the switches accelerate.
-_RELATIVE_TO_ALL_REDUCE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
+_SEND_RECV = "sendrecv"
+# Bus bandwidth relative to all-reduce, which the switches accelerate. Assumed for sendrecv: as on eight A100, 195 (li-plus/playground) of 235 GB/s.
+_RELATIVE_TO_ALL_REDUCE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74, _SEND_RECV: 0.83}
+COLLECTIVES = frozenset(_RELATIVE_TO_ALL_REDUCE)
 _SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
 _HALF_SPEED_BYTES = 32 * 2**20
 
@@ -121,6 +124,8 @@ def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool
     if rack_nvlink:
         return (of_two or machine.THIS.group_busbw_gbs) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
     rate = min(d.slowest_hca for d, _ in group)
+    if name == _SEND_RECV:  # one GPU of each node sends to another node, over its own adapter
+        return rate * machine.THIS.line_rate_gbps / 8 * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR) * slowest
     best = rate * (machine.THIS.network_busbw_gbs or machine.THIS.group_busbw_gbs)
     if of_two and not machine.THIS.rack_nvlink:
         best = min(of_two, rate * _carried_gbs(sum(count for _, count in group)))
@@ -151,14 +156,15 @@ def _sizes(low: int, high: int, step: int) -> list[int]:
 
 def _table(name: str, sizes: list[int], best: float, ranks: int) -> tuple[list[str], float]:
     rows, bandwidths = [], []
-    reduces = "sum" if name in ("all_reduce", "reduce_scatter") else "none"
+    reduces = "sum" if name in ("all_reduce", "reduce_scatter", _SEND_RECV) else "none"
     for size in sizes:
         cells = ""
         for place in ("out", "in"):
             busbw = best * size / (size + _HALF_SPEED_BYTES) * variation_factor(name, str(size), place, spread=0.001)
-            algbw = busbw / (_BUS_FACTORS[name] * (ranks - 1) / ranks) if ranks > 1 else busbw
+            algbw = busbw / (_BUS_FACTORS[name] * (ranks - 1) / ranks) if ranks > 1 and name != _SEND_RECV else busbw
             bandwidths.append(busbw)
-            cells += f"  {_time(size / algbw / 1e3)} {algbw:>7.2f} {busbw:>7.2f} {0:>7}"
+            wrong = "N/A" if (name, place) == (_SEND_RECV, "in") else "0"
+            cells += f"  {_time(size / algbw / 1e3)} {algbw:>7.2f} {busbw:>7.2f} {wrong:>7}"
         rows.append(f"{size:>12} {size // 4:>13} {'float':>9} {reduces:>7} {-1:>7}{cells}")
     return rows, sum(bandwidths) / len(bandwidths)
 

@@ -157,7 +157,7 @@ def launched(subjects: Sequence[Subject], level: Level) -> dict[str, tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("level", "expected"), [("standard", {"", "ring"}), ("full", {"", "ring", "alltoall", "reducescatter", "small", *ADAPTERS})]
+    ("level", "expected"), [("standard", {"", "ring"}), ("full", {"", "ring", "alltoall", "reducescatter", "sendrecv", "small", *ADAPTERS})]
 )
 def test_other_collectives_and_small_messages_are_measured_at_full(level: Level, expected: set[str]) -> None:
     declared = gates(gates_levels={name: ["nccl_group"] for name in LEVELS})
@@ -167,6 +167,7 @@ def test_other_collectives_and_small_messages_are_measured_at_full(level: Level,
     if level == "full":
         assert "alltoall_perf" in runs_of["alltoall"]
         assert "reduce_scatter_perf" in runs_of["reducescatter"]
+        assert "sendrecv_perf" in runs_of["sendrecv"]
         assert {"NCCL_IB_HCA==mlx5_3", "NCCL_ALGO=Ring", "NCCL_NVLS_ENABLE=0"} <= set(runs_of["adapter-3"])
         assert not any("NCCL_IB_HCA" in word for name in set(runs_of) - ADAPTERS for word in runs_of[name])
         words = runs_of["small"]

@@ -68,9 +68,18 @@ ADAPTER = NcclVariant(environment=RING.environment, size_bytes=2**30, each_adapt
 # published for InfiniBand, so it is judged by its results and its transport.
 ALL_TO_ALL = NcclVariant(collective="alltoall", levels=["full"])
 REDUCE_SCATTER = NcclVariant(collective="reduce_scatter", levels=["full"])
+# Each rank to the next one, as stages of a pipeline: what a pair of GPUs has, without any reduction. nccl-tests checks its results out of place only.
+SEND_RECV = NcclVariant(collective="sendrecv", levels=["full"])
 # Small messages take other protocols and algorithms than large ones.
 SMALL = NcclVariant(size_bytes=2**20, levels=["full"])
-DEFAULT_VARIANTS = {"ring": RING, "adapter": ADAPTER, "alltoall": ALL_TO_ALL, "reducescatter": REDUCE_SCATTER, "small": SMALL}
+DEFAULT_VARIANTS = {
+    "ring": RING,
+    "adapter": ADAPTER,
+    "alltoall": ALL_TO_ALL,
+    "reducescatter": REDUCE_SCATTER,
+    "sendrecv": SEND_RECV,
+    "small": SMALL,
+}
 
 
 def variant_runs(variants: Mapping[str, NcclVariant], hcas: Sequence[Hca]) -> dict[str, NcclVariant]:

@@ -75,12 +75,20 @@ def test_a_missing_prerequisite_fails_with_the_real_message(
     assert "Avg bus bandwidth" not in text
 
 
-@pytest.mark.parametrize("name", ["all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "alltoall_perf"])
+@pytest.mark.parametrize("name", ["all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "alltoall_perf", "sendrecv_perf"])
 def test_bandwidth_grows_with_the_message_size(node: LabMachine, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, text = run_node(capsys, "-b 8 -e 1G -f 4 -g 8", name)
     values = [s.value for s in measured(text, "busbw")]
     assert len(values) == 14
     assert values[0] <= values[-2] <= 500
+
+
+def test_sendrecv_does_not_check_in_place_and_its_two_bandwidths_are_equal(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = run_node(capsys, "-b 1G -e 1G -g 8", "sendrecv_perf")
+    found = {s.metric: s for s in parse_output("nccl_tests", text) if s.size_bytes}
+    assert found["busbw"].value == found["algbw"].value
+    assert (found["wrong"].status, found["wrong_in_place"].status) == ("", "N/A")
+    assert {s.op for s in parse_output("nccl_tests", text) if s.metric == "busbw"} == {"sendrecv"}
 
 
 def test_help_is_marked_as_simulated(capsys: pytest.CaptureFixture[str]) -> None:

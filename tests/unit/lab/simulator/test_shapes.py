@@ -128,7 +128,7 @@ SAME_PROGRAM = {
     "ib_read_lat": "ib_write_bw",
     "ib_write_bw_cuda": "ib_write_bw",
 }
-SAME_PROGRAM |= dict.fromkeys(("all_gather_perf", "alltoall_perf", "reduce_scatter_perf"), "all_reduce_perf")
+SAME_PROGRAM |= dict.fromkeys(("all_gather_perf", "alltoall_perf", "reduce_scatter_perf", "sendrecv_perf"), "all_reduce_perf")
 
 
 @pytest.fixture
