@@ -10,6 +10,7 @@ from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
+from clusterctl_validators.gpu_links import judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_release, keep_bios_version
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
@@ -243,28 +244,8 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
         return
     for index in range(spec["hardware_gpus"]):
         hint = "GPU {}: {}".format(index, reader.advice.links)
-        check = "hardware.gpu[{}].nvlinks".format(index)
-        links = active.get(index, {})
-        shown = _links_text(links, expected)
-        record.ok(check, len(links) == expected, expected=expected, found=shown, severity=Severity.CRITICAL, hint=hint)
-        _judge_rate(record, "hardware.gpu[{}].nvlink_rate".format(index), spec["hardware_gpu_nvlink_gb_per_s"], links, hint=hint)
-
-
-def _links_text(active: Mapping[int, float], expected: int) -> str:
-    """How many are active, and which are down where their numbers are known: boards with fewer links by design need not number them from 0."""
-    down = sorted(set(range(expected)) - set(active))
-    known = active and down and max(active) < expected
-    return str(len(active)) + (", down: " + ", ".join(map(str, down)) if known else "")
-
-
-def _judge_rate(record: Record, check: str, floor: float, links: Mapping[int, float], *, hint: str) -> None:
-    """The slowest active link; links that are down are counted elsewhere."""
-    if not floor or not links:
-        record.not_applicable(check, "no link is active" if floor else UNDECLARED)
-        return
-    slow = {number: rate for number, rate in links.items() if rate < floor}
-    shown = ", ".join("link {}: {:g}".format(number, rate) for number, rate in sorted(slow.items())) or "{:g}".format(min(links.values()))
-    record.ok(check, not slow, expected=">= {:g} GB/s".format(floor), found=shown + " GB/s", severity=Severity.CRITICAL, hint=hint)
+        floor = spec["hardware_gpu_nvlink_gb_per_s"]
+        judge_gpu_links(record, index, active.get(index, {}), expected=expected, floor=floor, hint=hint)
 
 
 def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
