@@ -304,9 +304,9 @@ def run(directory: Path) -> int:
 def wait(directory: Path, limit_s: float) -> int:
     """Wait for the agent of `directory`. Returns RUNNING if it did not finish in time, 1 if it never will."""
     until = time.monotonic() + limit_s
-    first = directory / "waiting"  # the plan may have come long before the start, where there are many nodes
-    if not first.exists():
-        first.touch()
+    waiting = directory / "waiting"  # the plan may have come long before the start, where there are many nodes
+    if not waiting.exists():
+        waiting.touch()
         if not (directory / "pid").is_symlink():
             start(directory)
     while True:
