@@ -54,11 +54,11 @@ def serve(path: str, lib: str) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     running: dict[int, socket.socket] = {}
     while os.path.exists(path):  # noqa: PTH110 called for every module
-        ready, _, _ = select.select([listener, ended], [], [], _LOOK_S)
+        ready, _, _ = select.select([listener.fileno(), ended], [], [], _LOOK_S)
         if ended in ready:
             os.read(ended, 4096)
             _answer_ended(running)
-        if listener in ready:
+        if listener.fileno() in ready:
             client, _ = listener.accept()
             fds = _sent(client)
             if len(fds) == 3:  # noqa: PLR2004 stdin, stdout, stderr
