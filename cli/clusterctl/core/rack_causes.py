@@ -1,4 +1,4 @@
-"""A cause above the nodes of a group: what fails alike on more than half of them is at fault in none. Pure."""
+"""A cause above the nodes of a group, where more than half of them fail alike. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
+from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,11 +41,11 @@ class CauseAbove:
     stored: int
 
     def explained(self, member: NodeFindings) -> tuple[Finding, ...]:
-        """The findings of a node: those with the cause hold it without blaming it, as a node behind a bad switch in a gate; one more names the cause."""
+        """The findings of a node: those of the cause fail as before, but recommend what mends it; one more names the cause."""
         own = [f for f in _bad(member, self.rule) if _symptom(f) in self.nodes]
         if not own:
             return member.findings
-        behind = {f.check: replace(f, outcome=Outcome.COULD_NOT_RUN, reason=self._reason(f), hint=self._refers()) for f in own}
+        behind = {f.check: replace(f, reason=self._reason(f), hint=self._refers()) for f in own}
         return (*(behind.get(f.check, f) for f in member.findings), self._cause(own))
 
     def _cause(self, own: Sequence[Finding]) -> Finding:
@@ -54,7 +54,7 @@ class CauseAbove:
         role = self.check.partition(".")[0]
         known = f", {self.stored} of the others as stored" if self.stored else ""
         reason = f"the same on {fewest} of {self.size} nodes{known}: the cause is above them"
-        return Finding(self.check, role, Outcome.COULD_NOT_RUN, Severity.CRITICAL, "none", found, self.rule.above_hint, reason)
+        return Finding(self.check, role, Outcome.FAIL, Severity.CRITICAL, "none", found, self.rule.above_hint, reason)
 
     def _reason(self, finding: Finding) -> str:
         return f"the same on {self.nodes[_symptom(finding)]} of {self.size} nodes: see {self.check}"
@@ -77,8 +77,7 @@ def cause_above(role: str, rule: RackRule, members: Sequence[NodeFindings], othe
 
 
 def _bad(member: NodeFindings, rule: RackRule) -> list[Finding]:
-    """With a value: a stored finding that was explained is COULD_NOT_RUN, and keeps what it found."""
-    return [f for f in member.findings if f.outcome not in GOOD and f.found and any(fnmatchcase(_plain(f.check), p) for p in rule.alike)]
+    return [f for f in member.findings if f.outcome is Outcome.FAIL and any(fnmatchcase(_plain(f.check), p) for p in rule.alike)]
 
 
 def _plain(check: str) -> str:

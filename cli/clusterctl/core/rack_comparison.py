@@ -81,9 +81,9 @@ def compared(
 ) -> tuple[NodeFindings, ...]:
     """The members' findings with `<role>.rack.<fact>` added; `specs`: node -> the variables of the role.
 
-    Before that, what fails alike on more than half of the group is put down to what is above it. It fails on a member whose value is not that of the majority of known values, and on all members where there is no majority. It could not run where
+    It fails on a member whose value is not that of the majority of known values, and on all members where there is no majority. It could not run where
     fewer values are known than the rule's `least`: an unknown value is no evidence. A member without a valid value gets no finding here; its
-    own check has reported that.
+    own check has reported that. What fails alike on more than half of the group gets a finding that names the cause, see `cause_above`.
     """
     added: dict[str, list[Finding]] = {m.node: [] for m in members}
     for fact in rule.same:

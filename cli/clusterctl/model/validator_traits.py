@@ -28,8 +28,8 @@ class RackRule:
         size: the variable with the number of nodes of a whole group; empty = the nodes of the inventory count.
         least: the variable with the number of nodes that must be known; empty = 2.
         hint: the next action where nodes differ.
-        alike: checks, of any role, without their items; a `*` stands for any text. Where they find the same on more than half of the nodes, what these share
-            is at fault, which `<role>.rack.<above>` names with the action `above_hint`, and no node is.
+        alike: checks, of any role, without their items; a `*` stands for any text. Where they fail alike on more than half of the nodes, what these share is
+            at fault: `<role>.rack.<above>` fails on each of them, with the action `above_hint`.
     """
 
     same: tuple[str, ...]

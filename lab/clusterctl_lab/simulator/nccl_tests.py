@@ -124,7 +124,8 @@ def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool
     if rack_nvlink:
         return (of_two or machine.THIS.group_busbw_gbs) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
     rate = min(d.slowest_hca for d, _ in group)
-    if name == _SEND_RECV:  # one GPU of each node sends to another node, over its own adapter
+    # One GPU of each node sends to another node, over its own adapter. Assumed: at the rate of that adapter.
+    if name == _SEND_RECV:
         return rate * machine.THIS.line_rate_gbps / 8 * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR) * slowest
     best = rate * (machine.THIS.network_busbw_gbs or machine.THIS.group_busbw_gbs)
     if of_two and not machine.THIS.rack_nvlink:

@@ -306,9 +306,9 @@ def wait(directory: Path, limit_s: float) -> int:
     until = time.monotonic() + limit_s
     waiting = directory / "waiting"  # the plan may have come long before the start, where there are many nodes
     if not waiting.exists():
-        waiting.touch()
         if not (directory / "pid").is_symlink():
             start(directory)
+        waiting.touch()  # after it: a wait that is cut off here is repeated whole
     while True:
         why = why_gone(directory)
         if (directory / "done").exists():

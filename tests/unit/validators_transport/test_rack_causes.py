@@ -9,12 +9,12 @@ import yaml
 
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.admission.decide import decide_admission
-from clusterctl.core.lemons.events import troubles
+from clusterctl.core.drift.compare import compare_nodes
+from clusterctl.core.drift.policy import decide_actions, parse_policy
 from clusterctl.core.rack_comparison import compared
+from clusterctl.model.drift import DriftKind, Known
 from clusterctl.model.findings import NodeFindings, NodeStatus
-from clusterctl.model.records import TransitionRow
 from clusterctl.model.state import State
-from clusterctl.model.trouble import TroubleSources
 from clusterctl.model.verdict import ReasonKind
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from support.roles import ROOT
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 ROLE = "nvlink_domain"
 RULE = read_traits(()).rack_rules[ROLE]
 NAMED = "nvlink_domain.rack.switch_trays"
+OWN_ACTION = "reset all GPUs"
 CASES = yaml.safe_load((ROOT / "tests/cases/rack_causes/cases.yml").read_text())
 
 
 def tray(name: str, checks: Mapping[str, str]) -> NodeFindings:
-    findings = tuple(Finding(c, c.partition(".")[0], Outcome.FAIL, Severity.CRITICAL, "18", f, "reset all GPUs") for c, f in checks.items())
+    findings = tuple(Finding(c, c.partition(".")[0], Outcome.FAIL, Severity.CRITICAL, "18", f, OWN_ACTION) for c, f in checks.items())
     return NodeFindings(name, NodeStatus.OK, "", findings, 0.1)
 
 
@@ -52,13 +53,13 @@ def test_alike_on_more_than_half_is_above_the_nodes(case: Mapping[str, Any]) -> 
     named = [f for m in found for f in m.findings if f.check == NAMED]
     assert len(named) == case["explained"]
     assert {f.found for f in named} == ({case["found"]} if named else set())
-    assert sum(any(f.outcome is Outcome.FAIL for f in m.findings) for m in found) == case["blamed"]
+    assert {f.outcome for f in named} <= {Outcome.FAIL}
+    assert sum(any(f.hint == OWN_ACTION for f in m.findings) for m in found) == case["blamed"]
 
 
 def test_a_node_behind_it_is_held_and_refers_to_what_is_named() -> None:
     node = rack_of_case(CASES[0])[0]
     own = {f.check: f for f in node.findings}
-    assert own[NAMED].outcome is Outcome.COULD_NOT_RUN
     assert own[NAMED].reason.startswith("the same on 18 of 18 nodes")
     assert "switch trays" in own[NAMED].hint
     assert NAMED in own["hardware.gpu[0].nvlinks"].hint
@@ -66,7 +67,7 @@ def test_a_node_behind_it_is_held_and_refers_to_what_is_named() -> None:
     assert own["hardware.gpu[0].nvlinks"].found == "16, down: 4, 5"
     verdict = decide_admission(node.node, findings=node, expected_roles=["hardware"], expected_gates=[], gate_results=(), outcome=None)
     assert not verdict.admit
-    assert ReasonKind.CHECK_FAILED not in {r.kind for r in verdict.reasons}
+    assert {r.kind for r in verdict.reasons if r.item} == {ReasonKind.CHECK_FAILED}
 
 
 def test_it_stays_found_when_the_others_are_known_as_explained() -> None:
@@ -78,10 +79,10 @@ def test_it_stays_found_when_the_others_are_known_as_explained() -> None:
     assert "17 of the others as stored" in named.reason
 
 
-@pytest.mark.parametrize(("case", "events"), [(0, 0), (2, 1)])
-def test_a_node_behind_it_is_no_lemon(case: int, events: int) -> None:
-    node = rack_of_case(CASES[case])[0]
-    verdict = decide_admission(node.node, findings=node, expected_roles=[], expected_gates=[], gate_results=(), outcome=None)
-    cause = next(r.kind for r in verdict.reasons if r.kind in (ReasonKind.CHECK_FAILED, ReasonKind.CHECK_COULD_NOT_RUN))
-    row = TransitionRow(1, "t00", "run", "root", State.PROVISIONED, State.QUARANTINED, "links", "", "2026-11-20T09:00:00+00:00", 1, cause)
-    assert len(troubles(TroubleSources(transitions=(row,)))) == events
+def test_an_admitted_node_behind_it_drifts_and_is_drained() -> None:
+    """What was measured is no check that could not run: jobs on the node would fail."""
+    nodes = rack_of_case(CASES[0])
+    known = {n.node: Known(State.ADMITTED, "d1") for n in nodes}
+    report = compare_nodes(nodes, known, dict.fromkeys(known, "d1"))
+    assert {d.kind for d in report.deviations} == {DriftKind.DRIFT}
+    assert decide_actions(report, parse_policy("critical=drain"), known, heal=False).drain == tuple(known)
