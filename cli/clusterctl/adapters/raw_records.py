@@ -156,6 +156,16 @@ def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
     return tuple(r for f in files for r in _read(f))
 
 
+def read_one(run_directory: Path, gate: str, node: str) -> Sequence[RawRecord]:
+    """The raw records of one gate on one node; none where the run directory has no file of them.
+
+    Raises:
+        ConfigError: the file does not have the format of `gate_document`.
+    """
+    file = run_directory / "gates" / gate / f"{node}.json"
+    return _read(file) if file.is_file() else ()
+
+
 def _read(file: Path) -> Sequence[RawRecord]:
     try:
         data = parse_json(read_given_text(file))

@@ -9,7 +9,7 @@ from clusterctl.adapters.run_directory import write_atomically, write_parts_atom
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.terminal import messages
 from clusterctl.terminal.out import print_lines, print_text
-from clusterctl.workflows.collect_curves import with_curves
+from clusterctl.workflows.collect_pictures import with_pictures
 from clusterctl.workflows.collect_report import collect
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def write_page(store: Store, row: RunRow, out: Path | None) -> None:
     path = (out or Path(row.directory) / "report.html").absolute()
     if path.is_dir():
         raise UsageProblemError(detail=f"--out: {path} is a directory", hint="name a file in it")
-    write_atomically(path, render_page(with_curves(store, collect(store, row, path.parent))))
+    write_atomically(path, render_page(with_pictures(store, collect(store, row, path.parent))))
     print_text(str(path))
 
 
@@ -67,7 +67,7 @@ def write_bundle(store: Store, row: RunRow, bundle: Path) -> None:
     from clusterctl.workflows.collect_bundle import collect_bundle  # noqa: PLC0415
 
     report, files = collect_bundle(store, row)
-    texts = {"report.html": render_page(with_curves(store, report))}
+    texts = {"report.html": render_page(with_pictures(store, report))}
     own = [s.findings for s in report.sections if s.findings and not s.findings_earlier]
     if own and "findings.json" not in files.names:
         texts["findings.json"] = "".join(findings_json_parts(own, row.id))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.installed_skew import InstalledSkew
+    from clusterctl.model.load_trace import NodeLoads
     from clusterctl.model.part import Part
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
     from clusterctl.model.slow_class import SlowClass
@@ -92,6 +93,7 @@ class RunReport:
         slow: classes that were slow as a whole in this run.
         version_skews, installed_skews: scalable units with several versions of a tool, or of what runs on their nodes.
         curves: what is to be looked at, over time; none before they are read.
+        loads: what GPUs showed under load, of nodes with something to look at; none before they are read.
     """
 
     run: RunRow
@@ -106,6 +108,7 @@ class RunReport:
     version_skews: tuple[VersionSkew, ...] = ()
     installed_skews: tuple[InstalledSkew, ...] = ()
     curves: Curves = field(default_factory=Curves)
+    loads: tuple[NodeLoads, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

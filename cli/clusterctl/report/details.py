@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ from clusterctl.model.run_report import WORST_FIRST
 from clusterctl.report.alike import AlikeRows, alike
 from clusterctl.report.curve_rows import curve_data
 from clusterctl.report.inert import visible
+from clusterctl.report.load_rows import loads_data
 from clusterctl.report.rows import bad_evidence, check_rows, gate_rows, good_evidence
 from clusterctl.report.spreads import spreads
 
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.load_trace import NodeLoads
     from clusterctl.model.measured_curve import Curves, NodeCurve
     from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection
     from clusterctl.report.alike import EvidenceRow
     from clusterctl.report.curve_rows import CurveData
     from clusterctl.report.heatmap_cells import Table
+    from clusterctl.report.load_rows import NodeLoadData
     from clusterctl.report.spreads import Spread
     from clusterctl_validators.finding import Finding, Outcome
 
@@ -73,6 +76,7 @@ class PageData:
         names: of the nodes.
         tables: bandwidths, drawn when opened.
         spreads: values of this run, drawn when opened.
+        loads: of GPUs, drawn when their node is opened.
     """
 
     texts: tuple[str, ...]
@@ -83,11 +87,16 @@ class PageData:
     nodes: tuple[NodeData, ...]
     tables: tuple[Table, ...]
     spreads: tuple[Spread, ...]
+    loads: tuple[NodeLoadData, ...]
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
         nodes = [_fields(n) | {"curves": [_fields(c) for c in n.curves]} for n in self.nodes]
-        drawn = {"tables": [_fields(t) for t in self.tables], "spreads": [_fields(s) for s in self.spreads]}
+        drawn = {
+            "tables": [_fields(t) for t in self.tables],
+            "spreads": [_fields(s) for s in self.spreads],
+            "loads": [asdict(n) for n in self.loads],
+        }
         return _fields(self) | {"nodes": nodes} | drawn
 
 
@@ -117,15 +126,24 @@ class Details:
         self._not_drawn: dict[str, int] = {}
         self._text("")
 
-    def collect(self, sections: Sequence[NodeSection], tables: Iterable[Table], curves: Curves) -> PageData:
+    def collect(self, sections: Sequence[NodeSection], tables: Iterable[Table], curves: Curves, loads: Sequence[NodeLoads]) -> PageData:
         """The data of these nodes, in their order."""
         for curve in curves.drawn:
             self._curves.setdefault(curve.node, []).append(curve)
         self._not_drawn = dict(curves.left_out)
         nodes = tuple(self._node(s) for s in sections)
         names = tuple(visible(s.name) for s in sections)
+        drawn = tuple(loads_data(loads, {s.name: i for i, s in enumerate(sections)}, self._text))
         return PageData(
-            tuple(self._texts), tuple(self._shapes), tuple(self._rows), tuple(self._blocks), names, nodes, tuple(tables), spreads(sections)
+            tuple(self._texts),
+            tuple(self._shapes),
+            tuple(self._rows),
+            tuple(self._blocks),
+            names,
+            nodes,
+            tuple(tables),
+            spreads(sections),
+            drawn,
         )
 
     def _text(self, text: str) -> int:

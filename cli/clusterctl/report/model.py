@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.report.alike import AlikeRows
     from clusterctl.report.curve_rows import CurveWords
     from clusterctl.report.details import PageData
+    from clusterctl.report.load_words import LoadWords
     from clusterctl.report.margins import Margin
 
 
@@ -113,6 +114,7 @@ class Page:
         heatmap_of: the earlier runs that measured the heatmap; empty where this run did.
         data: what is drawn on demand.
         curves: what is to be looked at over time, in words.
+        loads: what GPUs showed under load, in words; `loads_left`: how many nodes with something to look at have no room.
     """
 
     run: RunRow
@@ -130,6 +132,8 @@ class Page:
     simulated: bool
     data: PageData
     curves: tuple[CurveWords, ...]
+    loads: tuple[LoadWords, ...]
+    loads_left: int
 
     @property
     def counts(self) -> dict[State, int]:

@@ -14,6 +14,7 @@ from clusterctl.report.alike import alike, first_of_same_nodes
 from clusterctl.report.curve_rows import curve_words
 from clusterctl.report.details import Details
 from clusterctl.report.heatmap_cells import tables
+from clusterctl.report.load_words import load_words, nodes_without_room
 from clusterctl.report.model import Heatmap, Page
 from clusterctl.report.rows import problem_rows
 from clusterctl.report.series_drawing import LARGE
@@ -32,7 +33,7 @@ _FOR_SAME_NODES = 4
 def render_page(report: RunReport) -> str:
     """The HTML page of a run."""
     page = page_of(report)
-    style, script = (own_file(name) for name in ("style.css", "page.js"))
+    style, script = own_file("style.css"), own_file("load_traces.js") + own_file("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     states = {s.value: (SIGNS[s], s.value.replace("_", " ")) for s in MEANING}
     return (
@@ -73,6 +74,8 @@ def page_of(report: RunReport) -> Page:
         heatmap_of=report.records_of,
         links=report.links,
         simulated=any(g.simulated for g in results),
-        data=Details().collect(sections, tables(heat), report.curves),
+        data=Details().collect(sections, tables(heat), report.curves, report.loads),
         curves=tuple(map(curve_words, report.curves.drawn)),
+        loads=tuple(load_words(report.loads)),
+        loads_left=nodes_without_room(report.loads),
     )

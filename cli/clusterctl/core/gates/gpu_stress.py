@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult, RawRecord
+    from clusterctl_tools.gpu import GpuUnderLoad
 
-_TRACE = "trace"
+TRACE = "trace"
 _REPEATED = f"{AGAIN}."
 _COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} sensors`), the power limit of {gpu} and its cold plate or heat sink"
 # By rule.
@@ -121,7 +122,7 @@ class GpuStress(Gate[GpuStressSettings]):
         settings = subject.profile.settings_of(self)
         blank = GateStep(
             gate=self.name,
-            name=_TRACE,
+            name=TRACE,
             tool=self.tool,
             side=Side.SOLO,
             argv=("sleep", str(seconds + settings.start_s)),
@@ -138,6 +139,14 @@ class GpuStress(Gate[GpuStressSettings]):
     def load_argv(self, settings: GpuStressSettings, gpu: int, seconds: int) -> tuple[str, ...]:
         """The command that loads one GPU for so long."""
         return tuple(ubergemm.load_argv(gpu, seconds, settings.program))
+
+    def read_load(self, text: str) -> Sequence[GpuUnderLoad]:
+        """The GPUs in one sample of a trace.
+
+        Raises:
+            UnreadableGpuError: it is not an answer of the tool.
+        """
+        return nvidia_smi.parse_load(text)
 
     def asked_s(self, argv: Sequence[str]) -> float:
         """How long a command of `load_argv` was to run."""
@@ -169,15 +178,15 @@ class GpuStress(Gate[GpuStressSettings]):
         for name in evidence.subjects:
             own = [r for r in evidence.records if r.node == name]
             broken = {r.step: result for r in own if (result := self._broken(r)) is not None}
-            loads = [r for r in own if r.step != _TRACE]
-            if (_TRACE in broken or all(r.step in broken for r in loads)) and broken:
+            loads = [r for r in own if r.step != TRACE]
+            if (TRACE in broken or all(r.step in broken for r in loads)) and broken:
                 # What every step met is an obstacle of the node, not of a GPU.
                 alike = {(r.reason, r.detail): replace(r, device="") for r in broken.values()}
                 results += alike.values() if len(alike) == 1 else broken.values()
                 continue
             results += broken.values()
             rates |= {(name, r.device): self.samples(self.output_of(r))[0].value for r in loads if r.step not in broken}
-            traces |= {r.node: r for r in own if r.step == _TRACE}
+            traces |= {r.node: r for r in own if r.step == TRACE}
         results += judge_load(self, evidence, rates, traces, nvidia_smi.parse_load)
         simulated = {r.node for r in evidence.records if r.simulated}
         judged = {s.name for s in evidence.judged}
@@ -186,7 +195,7 @@ class GpuStress(Gate[GpuStressSettings]):
 
     def _broken(self, record: RawRecord) -> GateResult | None:
         """Why a record is no evidence; None where it is. That of the trace holds in its `trace` what counts."""
-        if record.step == _TRACE and not record.error and record.exit_status == 0:
+        if record.step == TRACE and not record.error and record.exit_status == 0:
             return None
         reading = read_record(self, record)
         if not reading.rule:

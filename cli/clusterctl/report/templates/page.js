@@ -168,6 +168,7 @@
     const [, ...bad] = data().blocks[node.bad];
     if (bad.length) body.append(make("ul", "rows", ...bad.map((r) => fullRow(rowOf(r)))));
     body.append(...curves(node));
+    for (const one of data().loads) if (data().nodes[one.node] === node) body.append(...loadTraces(one, { text, make, canvas, key, values }));
     body.append(...blocks("Gates", node.gates_from, node.gates), ...blocks("Checks", node.checks_from, node.checks));
     if (node.steps.length) {
       const steps = node.steps.map((step) => {
