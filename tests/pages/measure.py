@@ -71,7 +71,7 @@ FAINT_SHAPES = """
   const light = (c) => c.slice(0, 3).map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
   const contrast = (one, other) => { const [a, b] = [one, other].map(c => light(rgb(c))).sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); };
   const faint = [];
-  for (const shape of document.querySelectorAll("figure svg .own, figure svg .limit, figure svg .bad, figure svg .good, figure svg .median")) {
+  for (const shape of document.querySelectorAll("figure svg .own, figure svg .limit, figure svg .bad, figure svg .good, figure svg .median, figure svg .slow")) {
     let back = shape.closest("figure");
     while (rgb(getComputedStyle(back).backgroundColor)[3] < 255) back = back.parentElement;
     const band = getComputedStyle(document.querySelector("figure svg .band")).fill;

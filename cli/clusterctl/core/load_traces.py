@@ -67,6 +67,7 @@ def _drawn(record: RawRecord, named: Collection[str], *, is_again: bool) -> Load
     return LoadTrace(
         is_again=is_again,
         simulated=record.simulated,
+        span_s=(times[0], times[-1]),
         moments=tuple(times[s[len(s) // 2]] for s in stretches),
         gpus=tuple(_gpu(d, [a.get(d) for a in answers], times, stretches, is_named=d in marked, last_s=gone.get(d)) for d in kept),
         not_drawn=len(ordered) - len(kept),

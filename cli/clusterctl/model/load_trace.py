@@ -70,6 +70,7 @@ class LoadTrace:
 
     Attributes:
         is_again: the repeat of a load.
+        span_s: seconds of the first and the last sample.
         moments: seconds, of several samples each where there are more samples than a picture needs.
         gpus: those that are named first.
         not_drawn: how many other GPUs were seen.
@@ -79,6 +80,7 @@ class LoadTrace:
 
     is_again: bool
     simulated: bool
+    span_s: tuple[float, float]
     moments: tuple[float, ...]
     gpus: tuple[GpuLoad, ...]
     not_drawn: int

@@ -83,16 +83,16 @@ def loads_data(loads: Sequence[NodeLoads], nodes: Mapping[str, int], place: Plac
 
 def _load_data(load: LoadTrace, what: str, place: Place) -> LoadData:
     shown = [(i, figure) for i, figure in _SHOWN if any(gpu.ends[i] for gpu in load.gpus)]
-    ends_s = load.moments[0], load.moments[-1]
     width = LARGE.width - 2 * LARGE.edge
-    span = (ends_s[1] - ends_s[0]) or 1.0
+    first_s, last_s = load.span_s
+    span = (last_s - first_s) or 1.0
     return LoadData(
         what=place(what),
-        across=tuple(round(LARGE.edge + width * (s - ends_s[0]) / span, 1) for s in load.moments),
+        across=tuple(round(LARGE.edge + width * (s - first_s) / span, 1) for s in load.moments),
         gpus=tuple(place(g.device) for g in load.gpus),
         named=sum(g.is_named for g in load.gpus),
         slowed=tuple("".join(str(int(i in g.slowed)) for i in range(len(load.moments))) if g.slowed else "" for g in load.gpus),
-        panels=tuple(_panel(load, i, figure, ends_text(ends_s, "s"), place) for i, figure in shown),
+        panels=tuple(_panel(load, i, figure, ends_text(load.span_s, "s"), place) for i, figure in shown),
         heads=tuple(map(place, ("GPU", *(figure.name for _, figure in shown), "slowdown"))),
         rows=tuple(
             tuple(map(place, (g.device, *(ends_text(g.ends[i], figure.unit) for i, figure in shown), remark_text(g, load))))

@@ -103,7 +103,7 @@ def remark_text(gpu: GpuLoad, load: LoadTrace) -> str:
     if gpu.idle_samples:
         said.append(f"idle in {gpu.idle_samples} of {counted(gpu.samples, 'sample')}")
     if gpu.last_s is not None:
-        said.append(f"seen last at {number_text(gpu.last_s)} of {number_text(load.moments[-1])} s")
+        said.append(f"seen last at {number_text(gpu.last_s)} of {number_text(load.span_s[1])} s")
     return "; ".join(said) or "none"
 
 

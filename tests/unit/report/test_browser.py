@@ -15,6 +15,7 @@ from pages.goals import GOALS, WIDTHS, Goal
 from pages.measure import BROKEN_WORDS, FAINT, FAINT_SHAPES, measure, opened
 from support.big_report import big_report, recorded_findings
 from support.browser import MISSING, browser, program
+from support.traced_loads import report_with_loads
 from unit.drift.test_outputs import NOW as DRIFT_AT
 from unit.drift.test_outputs import body as drift_body
 from unit.report.test_inert import HOSTILE, spoiled
@@ -183,6 +184,60 @@ def test_what_has_no_room_is_counted(chromium: Browser, folder: Path) -> None:
     page.locator('.rack a[href="#r012-n04"]').click()
     page.wait_for_selector("figure.curve")
     assert "Not drawn, of what is to be looked at: 7." in page.locator("details.node[open] .body").inner_text()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_load_of_a_gpu_stress_that_failed_is_drawn_when_its_node_is_opened(chromium: Browser, folder: Path, width: int) -> None:
+    file = folder / "loads.html"
+    file.write_text(render_page(report_with_loads(6, 4)), encoding="utf-8")
+    for scheme in ("light", "dark"):
+        page = opened(chromium, file, width, "dark" if scheme == "dark" else "light")
+        assert page.locator("figure").count() == 0
+        page.locator('.rack a[href="#r012-n04"]').click()
+        figures = page.locator("figure.load")
+        figures.first.wait_for()
+        assert figures.count() == 2
+        picture = figures.first.locator("svg").first
+        said = "SM clock over 0 to 925 s: gpu6 742 to 1489 MHz; 7 others 1480 to 1496 MHz; slowed down: gpu6"
+        assert picture.get_attribute("aria-label") == said
+        shapes = {name: picture.locator(f".{name}").count() for name in ("own", "median", "slow")}
+        assert shapes == {"own": 1, "median": 7, "slow": 1}
+        assert picture.locator(".own title").text_content() == "gpu6"
+        captions = figures.first.locator(".curves p").all_inner_texts()
+        assert [words.split(",")[0] for words in captions] == [
+            "SM clock in MHz",
+            "power in W",
+            "temperature in C",
+            "margin to the slowdown in C",
+        ]
+        assert [words.strip() for words in figures.first.locator(".legend > span").all_inner_texts()] == [
+            "gpu6",
+            "the 7 others",
+            "✗ slowed down",
+        ]
+        rows = [row.split("\t") for row in figures.first.locator("tbody tr").all_inner_texts()]
+        assert [row[0] for row in rows] == ["gpu6", *(f"gpu{i}" for i in (0, 1, 2, 3, 4, 5, 7))]
+        assert rows[0][-1] == "HW slowdown, HW thermal slowdown in 62 of 186 samples, at 620 to 925 s"
+        assert figures.locator(".simulated").all_inner_texts() == ["simulated", "simulated"]
+        box = picture.bounding_box()
+        assert box
+        assert box["width"] > 200
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(BROKEN_WORDS) == []
+        assert page.evaluate(FAINT) == []
+        assert page.evaluate(FAINT_SHAPES) == []
+
+
+def test_the_table_of_a_load_is_reached_with_the_keyboard_and_there_without_script(chromium: Browser, folder: Path) -> None:
+    file = folder / "loads.html"
+    file.write_text(render_page(report_with_loads(6, 1)), encoding="utf-8")
+    page = opened(chromium, file)
+    page.locator('.rack a[href="#r012-n01"]').click()
+    page.wait_for_selector("figure.load")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.load .values-of')")
+    text = opened(chromium, file, script=False).locator("body").inner_text()
+    assert "HW slowdown, HW thermal slowdown in 62 of 186 samples, at 620 to 925 s" in text
 
 
 def test_a_table_of_bandwidths_is_drawn_when_it_is_opened(chromium: Browser, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from clusterctl.adapters import raw_records as rawfile
 from clusterctl.adapters.run_directory import RunDir
+from clusterctl.commands.report_outputs import write_bundle, write_page
 from clusterctl.core.load_traces import MOST_LINES, node_traces
 from clusterctl.core.node_curves import MOST, MOST_OF_NODE
 from clusterctl.core.wanted_loads import MOST_LOADS, loads_with_room
@@ -26,12 +28,15 @@ from clusterctl.report.page import render_page
 from clusterctl.report.series_drawing import LARGE
 from clusterctl.workflows.collect_pictures import with_pictures
 from clusterctl.workflows.collect_report import collect
+from clusterctl_validators.finding import QUIET
 from pages.goals import GOALS, Goal
 from support.big_report import big_report, made_up_curve
 from support.gates import CASES
 from support.rack_after_run import NAMES, provisioned_rack
 from support.stores import a_node, a_run
 from support.traced_loads import a_bad_load, hot, report_with_loads, traced
+from unit.judge.test_gpu_stress import EXAMPLES as JUDGED
+from unit.judge.test_gpu_stress import judged, records
 from unit.report.test_inert import HOSTILE, Tags
 
 if TYPE_CHECKING:
@@ -80,6 +85,16 @@ def test_case(case: dict[str, Any]) -> None:
     assert one.simulated == 1
 
 
+@pytest.mark.parametrize("case", JUDGED, ids=lambda c: c["name"])
+def test_gpus_that_the_judge_names_are_those_of_the_picture(case: dict[str, Any]) -> None:
+    named = {r.device for r in judged(case) if r.node == "n1" and r.outcome not in QUIET and r.device}
+    (load,) = node_traces(records("n1", case, case.get("slow", {})), "n1", named)
+    if isinstance(load, LoadTrace):
+        assert {g.device for g in load.gpus if g.is_named} == named
+    else:
+        assert load.why is NoPicture.UNREADABLE
+
+
 def test_a_repeat_is_drawn_beside_the_load_and_one_without_a_trace_is_missed() -> None:
     first, again = node_traces([hot("n1", samples=20), hot("n1", samples=9, step="again.trace")], "n1", ["gpu6"])
     assert isinstance(first, LoadTrace)
@@ -126,11 +141,11 @@ def test_any_trace_is_drawn_in_its_box_or_missed_with_a_reason(samples: list[Tra
         assert {len(slow) for slow in one.slowed} <= {0, len(one.across)}
 
 
-def measured(store: Store, run: RunRow, records: list[RawRecord], node: str = BAD) -> Path:
+def measured(store: Store, run: RunRow, runs: list[RawRecord], node: str = BAD) -> Path:
     """Store a bad result of a run, with its evidence."""
     file = Path(run.directory) / "gates" / "gpu_stress" / f"{node}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(rawfile.gate_document("gpu_stress", node, records)), encoding="utf-8")
+    file.write_text(json.dumps(rawfile.gate_document("gpu_stress", node, runs)), encoding="utf-8")
     store.save_gate_results(run.id, [a_bad_load(node)])
     return file
 
@@ -147,8 +162,13 @@ def test_the_trace_of_the_run_is_drawn(tmp_path: Path) -> None:
     assert (found.node, found.run) == (BAD, "")
     assert isinstance(load, LoadTrace)
     assert [(g.device, g.slowed_s) for g in load.gpus if g.is_named] == [("gpu6", (620.0, 925.0))]
-    html = render_page(with_pictures(store, collect(store, run, Path("/"))))
-    assert "HW slowdown, HW thermal slowdown in 62 of 186 samples, at 620 to 925 s" in html
+    write_page(store, run, tmp_path / "page.html")
+    write_bundle(store, run, tmp_path / "run.tar.gz")
+    with tarfile.open(tmp_path / "run.tar.gz") as archive:
+        (packed,) = (archive.extractfile(m) for m in archive.getmembers() if m.name.endswith("report.html"))
+        assert packed
+        pages = (packed.read().decode(), (tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert all("HW slowdown, HW thermal slowdown in 62 of 186 samples, at 620 to 925 s" in html for html in pages)
 
 
 def test_the_report_of_a_run_that_measured_nothing_has_the_trace_of_the_run_that_did(tmp_path: Path) -> None:
