@@ -49,6 +49,15 @@ def packages_named(text: str, pattern: str) -> list[str]:
     return [f"{name} {package.version}" for name, package in dpkg_rows(text) if package.installed and re.match(pattern, name)]
 
 
+def packages_interrupted(text: str) -> list[str]:
+    """The names of packages whose installation began and did not end; apt may refuse every other one until it does.
+
+    Args:
+        text: the package list.
+    """
+    return [name for name, package in dpkg_rows(text) if package.interrupted]
+
+
 class FilterModule:
     """The filters of the shared package tasks."""
 
@@ -61,5 +70,6 @@ class FilterModule:
             "dnf_stale_locks": dnf.stale_locks,
             "package_differences": package_differences,
             "package_hold_changes": package_hold_changes,
+            "packages_interrupted": packages_interrupted,
             "packages_named": packages_named,
         }

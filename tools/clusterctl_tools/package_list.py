@@ -17,12 +17,14 @@ class Package:
     Attributes:
         held: the package manager will not upgrade it.
         also: its other installed versions: EL keeps several kernels (installonly_limit of dnf.conf(5)).
+        interrupted: its installation began and did not end (dpkg(1), package states).
     """
 
     version: str
     held: bool
     installed: bool
     also: Tuple[str, ...] = ()
+    interrupted: bool = False
 
     def has(self, version: str) -> bool:
         """Whether this version is installed, beside others or not."""
@@ -44,7 +46,8 @@ def dpkg_rows(text: str) -> Iterator[Tuple[str, Package]]:
         cells = line.split("\t")
         if len(cells) != _COLUMNS:
             raise ValueError("{!r} is not a row of a package list".format(line))
-        yield cells[0], Package(cells[1], cells[2] == "hold", cells[3] == "installed")
+        interrupted = cells[3] in ("half-installed", "unpacked", "half-configured")
+        yield cells[0], Package(cells[1], cells[2] == "hold", cells[3] == "installed", interrupted=interrupted)
 
 
 def parse_dpkg(text: str) -> Dict[str, Package]:
