@@ -33,12 +33,23 @@ class ApplyCost:
     """CPU and wall time of one way, medians.
 
     Attributes:
-        controller_s: of a further node, the difference between two nodes and one.
+        controller_s: of a further node, the difference between two nodes and one. What `on_nodes.py` uses before the play is subtracted from both, because it
+            varies by more than a node costs.
         node_s: on one node, daemons included.
         wall_s: of both nodes at once.
     """
 
     controller_s: float
+    node_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One measurement: CPU of the controller with one node and with both."""
+
+    one_s: float
+    both_s: float
     node_s: float
     wall_s: float
 
@@ -53,7 +64,7 @@ def apply_unchanged(lab: Lab, turns: int) -> Numbers:
         "ansible": lambda names: _from_controller(lab, roles, names),
     }
     require_success(run_command(ways["on_nodes"](lab.names), cwd=lab.site, env=lab.environment()), "the first run on the nodes")
-    found: dict[str, list[ApplyCost]] = {name: [] for name in ways}
+    found: dict[str, list[_Turn]] = {name: [] for name in ways}
     for turn in range(turns):
         for name in list(ways) if turn % 2 == 0 else list(ways)[::-1]:
             found[name].append(_measured(lab, name, ways[name]))
@@ -68,18 +79,19 @@ def apply_unchanged(lab: Lab, turns: int) -> Numbers:
     }
 
 
-def _measured(lab: Lab, name: str, argv_for: Callable[[tuple[str, ...]], list[str]]) -> ApplyCost:
+def _measured(lab: Lab, name: str, argv_for: Callable[[tuple[str, ...]], list[str]]) -> _Turn:
     controller: list[float] = []
     for names in (lab.names[:1], lab.names):
         before = [_node_cpu_s(lab, n) for n in names]
         ran = require_success(run_command(argv_for(names), cwd=lab.site, env=lab.environment()), name)
         used = [_node_cpu_s(lab, n) - b for n, b in zip(names, before, strict=True)]
-        controller.append(ran.cpu_s)
-    return ApplyCost(controller[1] - controller[0], statistics.mean(used), ran.wall_s)
+        controller.append(ran.cpu_s - (float(ran.out.split()[-1]) if name == "on_nodes" else 0.0))
+    return _Turn(controller[0], controller[1], statistics.mean(used), ran.wall_s)
 
 
-def _median(costs: list[ApplyCost]) -> ApplyCost:
-    return ApplyCost(*(statistics.median(getattr(c, name) for c in costs) for name in ("controller_s", "node_s", "wall_s")))
+def _median(turns: list[_Turn]) -> ApplyCost:
+    one, both, node_s, wall_s = (statistics.median(getattr(t, name) for t in turns) for name in ("one_s", "both_s", "node_s", "wall_s"))
+    return ApplyCost(both - one, node_s, wall_s)
 
 
 def _on_nodes(lab: Lab, roles: list[str], names: tuple[str, ...]) -> list[str]:

@@ -19,6 +19,7 @@ ATTENDED = "attended"
 READ = "read"
 END = b'{"clusterctl_end": '
 _POLL_S = 0.25
+_SEND_S = 1.0
 _KEEPALIVE_S = 10.0
 _START_S = 30.0
 _CHUNK = 1 << 16
@@ -56,16 +57,33 @@ def _opened(path: Path) -> int:
     return -1
 
 
+class Pieces:
+    """What is sent at once: the controller pays for every packet, and events come one by one. The last line waits for nothing."""
+
+    def __init__(self, now_s: float) -> None:
+        self._waiting, self._sent_s = b"", now_s
+
+    def take(self, data: bytes, now_s: float) -> bytes:
+        """What to send now, with `data` that was just read; an empty line as a sign of life where nothing was sent for long."""
+        self._waiting += data
+        quiet_s = now_s - self._sent_s
+        if quiet_s < _SEND_S and len(self._waiting) < _CHUNK and END not in self._waiting:
+            return b""
+        if not self._waiting and quiet_s <= _KEEPALIVE_S:
+            return b""
+        piece, self._waiting, self._sent_s = self._waiting or b"\n", b"", now_s
+        return piece
+
+
 def _copy(events: int) -> bool:
     """Until the controller confirms the last line by a line of its own: True; False where it has gone."""
-    out, quiet_since = sys.stdout.buffer, time.monotonic()
+    out, pieces = sys.stdout.buffer, Pieces(time.monotonic())
     while True:
         data = os.read(events, _CHUNK)
-        if data or time.monotonic() - quiet_since > _KEEPALIVE_S:
-            out.write(data or b"\n")
+        piece = pieces.take(data, time.monotonic())
+        if piece:
+            out.write(piece)
             out.flush()
-            quiet_since = time.monotonic()
-        # A pause after each piece: the controller pays for every packet, and events come one by one.
         readable, _, _ = select.select([0], [], [], 0 if len(data) == _CHUNK else _POLL_S)
         if readable:
             return bool(os.read(0, _CHUNK))
