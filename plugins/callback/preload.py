@@ -13,6 +13,9 @@ from ansible.errors import AnsibleError
 from ansible.plugins import loader
 from ansible.plugins.callback import CallbackBase
 
+# A packed module has some 100 KiB, and all roles together use about 25 of them.
+_LEAST_FREE_BYTES = 64 << 20
+
 DOCUMENTATION = r"""
 name: preload
 type: aggregate
@@ -20,7 +23,7 @@ short_description: Load plug-ins before the first task
 description:
   - Ansible forks a process for each task, which loads the plug-ins that the task needs and forgets them with its end. For one filter of a collection it
     loads all filters of that collection. What its parent has loaded, it need not load.
-  - Where CLUSTERCTL_BUILT_MODULES names a folder, modules that Ansible has packed for it are kept there, and not packed again by the next run.
+  - Where CLUSTERCTL_BUILT_MODULES names a folder, modules that Ansible has packed for it are kept there, and not packed again by the next run; not where its disk has less than 64 MiB free.
   - Changes no result. What cannot be loaded here is loaded, or reported, by the task that needs it.
 author: clusterctl authors
 """
@@ -49,9 +52,14 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # ansible-core has no 
 
 
 def _share_built_modules() -> None:
-    """Ansible finds what a module imports by parsing it, and packs both; it keeps that for a run. No arguments of a task are in it."""
+    """Ansible finds what a module imports by parsing it, and packs both; it keeps that for a run. No arguments of a task are in it.
+
+    On a disk that is almost full they are kept for this run only, in memory: a module that cannot be written fails its task.
+    """
     folder = os.environ.get("CLUSTERCTL_BUILT_MODULES", "")
     if folder:
         with suppress(OSError):
             Path(folder).mkdir(mode=0o700, exist_ok=True)
-            (Path(constants.DEFAULT_LOCAL_TMP) / "ansiballz_cache").symlink_to(folder)
+            disk = os.statvfs(folder)
+            if disk.f_bavail * disk.f_frsize >= _LEAST_FREE_BYTES:
+                (Path(constants.DEFAULT_LOCAL_TMP) / "ansiballz_cache").symlink_to(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -74,3 +76,20 @@ def test_a_module_is_packed_once_where_a_folder_keeps_it(tmp_path: Path) -> None
     assert any("command" in name for name in packed)
     assert run() == packed
     assert not any(word.encode() in p.read_bytes() for p in kept.iterdir())
+
+
+@pytest.mark.parametrize(("free_mib", "kept"), [(0, False), (63, False), (64, True)])
+def test_a_disk_that_is_almost_full_keeps_no_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mib: int, kept: bool) -> None:
+    """A module that could not be written would fail its task."""
+    spec = importlib.util.spec_from_file_location("preload_plugin", ROOT / "plugins" / "callback" / "preload.py")
+    assert spec
+    assert spec.loader
+    plugin = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plugin)
+    monkeypatch.setattr(plugin.constants, "DEFAULT_LOCAL_TMP", str(tmp_path), raising=False)
+    monkeypatch.setenv("CLUSTERCTL_BUILT_MODULES", str(tmp_path / "kept"))
+    block = 4096
+    disk = os.statvfs_result((block, block, 1 << 20, free_mib << 8, free_mib << 8, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(plugin.os, "statvfs", lambda _: disk)
+    plugin._share_built_modules()
+    assert (tmp_path / "ansiballz_cache").is_symlink() is kept
