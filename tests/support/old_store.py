@@ -68,7 +68,7 @@ def write_validation(connection: Any, number: int, run: str, validation: NodeFin
     old = table("validations", *map(c, ("id", *head, "at", "spec_digest", "epoch")))
     connection.execute(insert(old).values(id=number, **head, at="", spec_digest="", epoch=0))
     for position, finding in enumerate(validation.findings if validation.status is NodeStatus.OK else ()):
-        row = {k: v for k, v in asdict(finding).items() if k != "observed"} | {
+        row = {k: v for k, v in asdict(finding).items() if k not in ("observed", "above")} | {
             "outcome": finding.outcome.value,
             "severity": finding.severity.value,
         }

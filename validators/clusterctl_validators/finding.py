@@ -41,6 +41,7 @@ class Finding:
         hint: the next action.
         reason: why a check could not run, does not apply or is waived.
         observed: the outcome that the check had, where it is observed and does not decide; set by the controller, empty for all others.
+        above: the check that names the cause, where it is above the node and others have the same; set by the controller, empty for all others.
     """
 
     check: str
@@ -52,18 +53,20 @@ class Finding:
     hint: str = ""
     reason: str = ""
     observed: str = ""
+    above: str = ""
 
     def to_json(self) -> Dict[str, Any]:
-        """The finding as plain JSON values; `observed` only where it is."""
+        """The finding as plain JSON values; `observed` and `above` only where they are set."""
         data = asdict(self)
-        if not self.observed:
-            del data["observed"]
+        for name in ("observed", "above"):
+            if not data[name]:
+                del data[name]
         data["outcome"] = self.outcome.value
         data["severity"] = self.severity.value
         return data
 
     @classmethod
     def from_json(cls, data: Dict[str, Any]) -> "Finding":
-        """The reverse of `to_json` on a node, where nothing is observed. Raises KeyError or ValueError on anything else."""
+        """The reverse of `to_json` on a node, where nothing is observed and nothing of others is known. Raises KeyError or ValueError on anything else."""
         rest = {k: str(data.get(k, "")) for k in ("expected", "found", "hint", "reason")}
         return cls(str(data["check"]), str(data["role"]), Outcome(data["outcome"]), Severity(data["severity"]), **rest)

@@ -302,7 +302,7 @@ def _beyond_roles(known: PlanInput) -> tuple[Reason, ...]:
     """What admission would refuse although no role is left to apply."""
     applied = HostOutcome(known.node.name, HostStatus.OK)
     reasons = configuration_reasons(known.node.name, expected_roles=known.node.spec.roles, findings=known.findings, outcome=applied)
-    return tuple(r for r in reasons if r.kind in (ReasonKind.CHECK_FAILED, ReasonKind.CHECK_COULD_NOT_RUN))
+    return tuple(r for r in reasons if r.kind in (ReasonKind.CHECK_FAILED, ReasonKind.CHECK_SHARED, ReasonKind.CHECK_COULD_NOT_RUN))
 
 
 def _still_bad(known: PlanInput) -> tuple[Reason, ...]:

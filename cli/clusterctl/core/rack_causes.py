@@ -45,7 +45,7 @@ class CauseAbove:
         own = [f for f in _bad(member, self.rule) if _symptom(f) in self.nodes]
         if not own:
             return member.findings
-        behind = {f.check: replace(f, reason=self._reason(f), hint=self._refers()) for f in own}
+        behind = {f.check: replace(f, reason=self._reason(f), hint=self._refers(), above=self.check) for f in own}
         return (*(behind.get(f.check, f) for f in member.findings), self._cause(own))
 
     def _cause(self, own: Sequence[Finding]) -> Finding:
@@ -54,7 +54,7 @@ class CauseAbove:
         role = self.check.partition(".")[0]
         known = f", {self.stored} of the others as stored" if self.stored else ""
         reason = f"the same on {fewest} of {self.size} nodes{known}: the cause is above them"
-        return Finding(self.check, role, Outcome.FAIL, Severity.CRITICAL, "none", found, self.rule.above_hint, reason)
+        return Finding(self.check, role, Outcome.FAIL, Severity.CRITICAL, "none", found, self.rule.above_hint, reason, above=self.check)
 
     def _reason(self, finding: Finding) -> str:
         return f"the same on {self.nodes[_symptom(finding)]} of {self.size} nodes: see {self.check}"

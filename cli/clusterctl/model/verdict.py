@@ -18,6 +18,7 @@ class ReasonKind(StrEnum):
     """What kept a node out.
 
     REFUSED: the evidence is good, but its state or its pool says no. POOL_UNKNOWN: nobody knows whether the pool has it.
+    CHECK_SHARED: a check failed for a cause above the node, which others have, too.
     CHECK_WARNED, GATE_WARNED: notes, never reasons. PERSON: a person took it out; no verdict has it, nor is it a cause.
     """
 
@@ -25,6 +26,7 @@ class ReasonKind(StrEnum):
     ROLE_FAILED = "role_failed"
     ROLES_MISSING = "roles_missing"
     CHECK_FAILED = "check_failed"
+    CHECK_SHARED = "check_shared"
     CHECK_COULD_NOT_RUN = "check_could_not_run"
     CHECKS_MISSING = "checks_missing"
     GATE_FAILED = "gate_failed"
@@ -43,6 +45,7 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.ROLE_FAILED: ExitCode.ROLE_FAILED,
     K.ROLES_MISSING: ExitCode.VALIDATOR_FAILED,
     K.CHECK_FAILED: ExitCode.VALIDATOR_FAILED,
+    K.CHECK_SHARED: ExitCode.VALIDATOR_FAILED,
     K.CHECK_COULD_NOT_RUN: ExitCode.VALIDATOR_FAILED,
     K.CHECKS_MISSING: ExitCode.VALIDATOR_FAILED,
     K.GATE_FAILED: ExitCode.GATE_FAILED,

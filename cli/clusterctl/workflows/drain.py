@@ -47,7 +47,7 @@ def drain(
 
     `to` is `drained`; or `maintenance`, `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
     stay out until they are released or explicitly included. `cause`: what a policy drains them for;
-    `found`: node -> what was found on it, for the scheduler to show; `code`: what the owner states. A person's drain is no fault, so that automatic repair
+    `found`: node -> what was found on it, which is its cause then, and for the scheduler to show; `code`: what the owner states. A person's drain is no fault, so that automatic repair
     does not act on planned work: the scheduler shows one only where the owner quarantines and states what for. Nodes that are there already, or cannot
     go there, stay as they are.
 
@@ -68,7 +68,8 @@ def drain(
         store.end_doubt(node.name)
         why = found.get(node.name) if found else stated
         shown = why.code if why else cause.value if cause else ""
-        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause, reason_code=shown)
+        kind = why.kind if why and found else cause
+        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=kind, reason_code=shown)
         is_fault = why is not stated or (code and to is State.QUARANTINED)
         unmarked = marker.mark(node.name, why) if why and is_fault else ""
         return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason, reason_code=shown)

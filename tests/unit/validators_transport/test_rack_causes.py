@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -67,7 +68,16 @@ def test_a_node_behind_it_is_held_and_refers_to_what_is_named() -> None:
     assert own["hardware.gpu[0].nvlinks"].found == "16, down: 4, 5"
     verdict = decide_admission(node.node, findings=node, expected_roles=["hardware"], expected_gates=[], gate_results=(), outcome=None)
     assert not verdict.admit
-    assert {r.kind for r in verdict.reasons if r.item} == {ReasonKind.CHECK_FAILED}
+    assert {r.kind for r in verdict.reasons if r.item} == {ReasonKind.CHECK_SHARED}
+
+
+def test_a_node_with_a_fault_of_its_own_beside_it_is_held_for_that() -> None:
+    node = rack_of_case(CASES[0])[0]
+    own = Finding("hardware.gpu[3].ecc", "hardware", Outcome.FAIL, Severity.MAJOR, "0", "7", OWN_ACTION)
+    both = replace(node, findings=(*node.findings, own))
+    verdict = decide_admission(node.node, findings=both, expected_roles=["hardware"], expected_gates=[], gate_results=(), outcome=None)
+    first = next(r for r in verdict.reasons if r.item)
+    assert (first.kind, first.item) == (ReasonKind.CHECK_FAILED, own.check)
 
 
 def test_it_stays_found_when_the_others_are_known_as_explained() -> None:

@@ -156,11 +156,23 @@ def _values(finding: Finding) -> dict[str, Any]:
         "hint": storable_text(finding.hint),
         "reason": storable_text(finding.reason),
     }
-    told = [*values.values(), finding.observed] if finding.observed else list(values.values())  # rows from before 0011 keep their digests
-    return {"digest": hashlib.sha256(json.dumps(told).encode()).hexdigest(), **values, "observed": finding.observed}
+    told: list[Any] = (
+        [*values.values(), finding.observed] if finding.observed else list(values.values())
+    )  # rows from before 0011 keep their digests
+    told += [{"above": finding.above}] if finding.above else []
+    return {"digest": hashlib.sha256(json.dumps(told).encode()).hexdigest(), **values, "observed": finding.observed, "above": finding.above}
 
 
 def _finding(row: Row[Any]) -> Finding:
     return Finding(
-        row.check, row.role, Outcome(row.outcome), Severity(row.severity), row.expected, row.found, row.hint, row.reason, row.observed
+        row.check,
+        row.role,
+        Outcome(row.outcome),
+        Severity(row.severity),
+        row.expected,
+        row.found,
+        row.hint,
+        row.reason,
+        row.observed,
+        row.above,
     )

@@ -117,6 +117,7 @@ finding_values = Table(
     Column("hint", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("observed", SHORT_TEXT, nullable=False, server_default=""),
+    Column("above", Text, nullable=False, server_default=""),
 )
 
 finding_sets = Table(

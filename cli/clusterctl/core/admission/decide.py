@@ -78,6 +78,7 @@ _ORDER = (
     K.ROLE_FAILED,
     K.GATE_FAILED,
     K.CHECK_FAILED,
+    K.CHECK_SHARED,
     K.GATE_COULD_NOT_RUN,
     K.CHECK_COULD_NOT_RUN,
     K.ROLES_MISSING,
@@ -108,7 +109,8 @@ def _apply(outcome: HostOutcome | None, node: str) -> Iterator[Reason]:
 def _checks(findings: NodeFindings | None, severities: set[Severity]) -> Iterator[Reason]:
     for finding, hint in _hinted(findings):
         if finding.outcome not in GOOD and finding.severity in severities:
-            kind = K.CHECK_FAILED if finding.outcome is Outcome.FAIL else K.CHECK_COULD_NOT_RUN
+            failed = K.CHECK_SHARED if finding.above else K.CHECK_FAILED
+            kind = failed if finding.outcome is Outcome.FAIL else K.CHECK_COULD_NOT_RUN
             yield Reason(kind, _finding_text(finding), hint=hint, item=finding.check)
 
 

@@ -57,6 +57,7 @@ def _deviations(result: NodeFindings, known: Known, digest: str) -> Iterator[Dev
             before = known.then.get(f.check)
             then = before.expected if before and before.expected != f.expected else ""
             found = f.found or f.reason
+            hint = named_hint(f, result.node)
             yield Deviation(
-                result.node, f.check, f.role, kind_of(f, known, digest), f.severity, f.expected, found, named_hint(f, result.node), then
+                result.node, f.check, f.role, kind_of(f, known, digest), f.severity, f.expected, found, hint, then, above=f.above
             )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.model.records import TransitionRow
     from clusterctl.model.trouble import BadResult, TroubleSources
 
-# A role that failed, missing evidence and a tool that could not run say nothing about the machine.
+# A role that failed, missing evidence, a tool that could not run and what a whole rack has show nothing about the machine.
 _FAULTS = frozenset({ReasonKind.GATE_FAILED, ReasonKind.CHECK_FAILED, ReasonKind.UNREACHABLE})
 R = GateReason
 # What a result points at on the device itself; what is missing, not covered or shared with others is left out.

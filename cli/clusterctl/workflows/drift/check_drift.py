@@ -221,10 +221,12 @@ def _flapping(store: Store, config: Config, options: DriftOptions, names: Sequen
 
 
 def _worst(report: DriftReport, names: Sequence[str]) -> dict[str, Reason]:
-    """Node -> the most severe check that fails now and was as declared before."""
-    worst_of = {n: min(report.of(n, DriftKind.DRIFT), key=lambda d: list(Severity).index(d.severity)) for n in names}
+    """Node -> the most severe check that fails now and was as declared before; one whose cause is above the node only where there is no other."""
+    ranks = list(Severity)
+    worst_of = {n: min(report.of(n, DriftKind.DRIFT), key=lambda d: (bool(d.above), ranks.index(d.severity))) for n in names}
+    kinds = {n: ReasonKind.CHECK_SHARED if d.above else ReasonKind.CHECK_FAILED for n, d in worst_of.items()}
     texts = {n: f"{d.check}: found {d.found or 'nothing'}, expected {d.expected}" for n, d in worst_of.items()}
-    return {n: Reason(ReasonKind.CHECK_FAILED, texts[n], hint=d.hint, item=d.check) for n, d in worst_of.items()}
+    return {n: Reason(kinds[n], texts[n], hint=d.hint, item=d.check) for n, d in worst_of.items()}
 
 
 def _drain(
