@@ -69,5 +69,6 @@ def test_the_check_that_names_the_cause_is_stored(tmp_path: Path) -> None:
         run_id = store.history(N1)[-1].run_id
         store.save_findings(run_id, findings(BEHIND, OWN, node=N1))
         stored = store.findings(N1)
+    assert stored
     assert {f.check: f.above for f in stored.findings} == {BEHIND.check: CAUSE, OWN.check: ""}
     assert stored.status is NodeStatus.OK
