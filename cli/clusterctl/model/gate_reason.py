@@ -68,7 +68,7 @@ class GateReason(StrEnum):
     NOT_COVERED = "not_covered"
     # Low between two ends that are proven.
     COLLISION = "collision"
-    # Low behind a switch or uplinks that others are low behind, too.
+    # Low behind a switch or uplinks that others are low behind, too, or below a floor as most nodes of the class are.
     SHARED_FAULT = "shared_fault"
     WRONG_RESULTS = "wrong_results"
     # A file, or memory, is read with another content than was written.

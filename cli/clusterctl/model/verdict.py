@@ -18,7 +18,7 @@ class ReasonKind(StrEnum):
     """What kept a node out.
 
     REFUSED: the evidence is good, but its state or its pool says no. POOL_UNKNOWN: nobody knows whether the pool has it.
-    CHECK_SHARED: a check failed for a cause above the node, which others have, too.
+    CHECK_SHARED, GATE_SHARED: a check or gate failed for a cause above the node, which others have, too.
     CHECK_WARNED, GATE_WARNED: notes, never reasons. PERSON: a person took it out; no verdict has it, nor is it a cause.
     """
 
@@ -30,6 +30,7 @@ class ReasonKind(StrEnum):
     CHECK_COULD_NOT_RUN = "check_could_not_run"
     CHECKS_MISSING = "checks_missing"
     GATE_FAILED = "gate_failed"
+    GATE_SHARED = "gate_shared"
     GATE_COULD_NOT_RUN = "gate_could_not_run"
     GATE_MISSING = "gate_missing"
     REFUSED = "refused"
@@ -49,6 +50,7 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.CHECK_COULD_NOT_RUN: ExitCode.VALIDATOR_FAILED,
     K.CHECKS_MISSING: ExitCode.VALIDATOR_FAILED,
     K.GATE_FAILED: ExitCode.GATE_FAILED,
+    K.GATE_SHARED: ExitCode.GATE_FAILED,
     K.GATE_COULD_NOT_RUN: ExitCode.GATE_FAILED,
     K.GATE_MISSING: ExitCode.GATE_FAILED,
     K.REFUSED: ExitCode.CONFIG,

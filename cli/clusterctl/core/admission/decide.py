@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.finding_hint import named_hint
 from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.state import State
 from clusterctl.model.verdict import NodeVerdict, Reason, ReasonKind
@@ -78,6 +79,7 @@ _ORDER = (
     K.ROLE_FAILED,
     K.GATE_FAILED,
     K.CHECK_FAILED,
+    K.GATE_SHARED,
     K.CHECK_SHARED,
     K.GATE_COULD_NOT_RUN,
     K.CHECK_COULD_NOT_RUN,
@@ -153,7 +155,8 @@ def _checks_missing(findings: NodeFindings | None, expected_roles: Collection[st
 def _gates(results: Collection[GateResult]) -> Iterator[Reason]:
     for result in results:
         if result.outcome not in GOOD:
-            kind = K.GATE_FAILED if result.outcome is Outcome.FAIL else K.GATE_COULD_NOT_RUN
+            failed = K.GATE_SHARED if result.reason is GateReason.SHARED_FAULT else K.GATE_FAILED
+            kind = failed if result.outcome is Outcome.FAIL else K.GATE_COULD_NOT_RUN
             yield Reason(kind, gate_text(result), device=result.device, hint=result.hint, item=result.gate)
 
 

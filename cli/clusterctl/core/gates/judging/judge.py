@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.evidence import Evidence
+from clusterctl.core.gates.judging.low_alike import low_alike
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.judging.own_history import against_history
 from clusterctl.core.gates.judging.peers import by_peers
@@ -63,7 +64,7 @@ def judge(
             missing = sorted(set(declared) - {r.node for r in own})
             every = [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
             results += _observed(every, known)
-    return tuple(sorted(_observed(by_reboots(results, ordered), known), key=_rank))
+    return tuple(sorted(_observed(by_reboots(low_alike(known, results), ordered), known), key=_rank))
 
 
 def _observed(results: Iterable[GateResult], known: Mapping[str, Subject]) -> Iterator[GateResult]:

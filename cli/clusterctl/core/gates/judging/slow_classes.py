@@ -17,7 +17,7 @@ from clusterctl.model.learned import DeviceClass
 from clusterctl.model.slow_class import SlowClass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import Baseline, Figure, GateResult
@@ -33,6 +33,14 @@ def slow_classes(subjects: Sequence[Subject], results: Sequence[GateResult]) -> 
     counts. Its standard error takes in the spread and `n` of a learned expectation. A value of a group of nodes is no distribution, so it is left out.
     """
     known = {s.name: s for s in subjects}
+    found = (
+        _slow(device_class, own, known) for (_, device_class), own in sorted(class_members(known, results).items(), key=lambda m: m[0])
+    )
+    return tuple(one for one in found if one)
+
+
+def class_members(known: Mapping[str, Subject], results: Sequence[GateResult]) -> dict[tuple[Figure, DeviceClass], tuple[GateResult, ...]]:
+    """The lowest result of each device, by figure and class; those of groups of nodes are left out."""
     members: dict[tuple[Figure, DeviceClass], dict[tuple[str, str], GateResult]] = {}
     for result in results:
         if result.own_value is None or result.reason is GateReason.ABOVE_CEILING or result.node not in known:
@@ -42,8 +50,7 @@ def slow_classes(subjects: Sequence[Subject], results: Sequence[GateResult]) -> 
             lowest = own.get((result.node, result.device))
             if lowest is None or result.own_value < (lowest.own_value or 0.0):
                 own[result.node, result.device] = result
-    found = (_slow(device_class, tuple(own.values()), known) for (_, device_class), own in sorted(members.items(), key=lambda m: m[0]))
-    return tuple(one for one in found if one)
+    return {key: tuple(own.values()) for key, own in members.items()}
 
 
 def expected_of(subject: Subject, result: GateResult, device_class: DeviceClass) -> Baseline | None:
