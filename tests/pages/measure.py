@@ -64,13 +64,14 @@ FAINT = """
 """
 
 # WCAG 2.1, 1.4.11: 3 to 1 for lines and marks against what is behind them; the fleet is an area, with its median in it.
-FAINT_SHAPES = """
-() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+_CONTRAST = """  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
   const light = (c) => c.slice(0, 3).map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
   const contrast = (one, other) => { const [a, b] = [one, other].map(c => light(rgb(c))).sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); };
-  const faint = [];
+"""
+FAINT_SHAPES = (
+    f"() => {{{_CONTRAST}"
+    """  const faint = [];
   for (const shape of document.querySelectorAll("figure svg .own, figure svg .limit, figure svg .bad, figure svg .good, figure svg .median, figure svg .slow")) {
     let back = shape.closest("figure");
     while (rgb(getComputedStyle(back).backgroundColor)[3] < 255) back = back.parentElement;
@@ -83,6 +84,20 @@ FAINT_SHAPES = """
   return [...new Set(faint)];
 }
 """
+)
+# The same for the bars of a timeline, against what is behind its rows.
+FAINT_BARS = (
+    f"() => {{{_CONTRAST}"
+    """
+  const faint = [];
+  for (const bar of document.querySelectorAll(".times .phase, .times .waits")) {
+    const found = contrast(getComputedStyle(bar).fill, getComputedStyle(bar.ownerSVGElement).backgroundColor);
+    if (found < 3) faint.push(`${bar.getAttribute("class")} ${found.toFixed(1)}`);
+  }
+  return [...new Set(faint)];
+}
+"""
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.model.load_trace import NodeLoads
     from clusterctl.model.part import Part
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
+    from clusterctl.model.run_timeline import RunTimeline
     from clusterctl.model.slow_class import SlowClass
     from clusterctl.model.state import State
     from clusterctl.model.version_skew import VersionSkew
@@ -94,6 +95,7 @@ class RunReport:
         version_skews, installed_skews: scalable units with several versions of a tool, or of what runs on their nodes.
         curves: what is to be looked at, over time; none before they are read.
         loads: what GPUs showed under load, of nodes with something to look at; none before they are read.
+        timeline: what took its time; None before it is read.
     """
 
     run: RunRow
@@ -109,6 +111,7 @@ class RunReport:
     installed_skews: tuple[InstalledSkew, ...] = ()
     curves: Curves = field(default_factory=Curves)
     loads: tuple[NodeLoads, ...] = ()
+    timeline: RunTimeline | None = None
 
 
 @dataclass(frozen=True, slots=True)

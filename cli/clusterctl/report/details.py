@@ -15,6 +15,7 @@ from clusterctl.report.inert import visible
 from clusterctl.report.load_rows import loads_data
 from clusterctl.report.rows import bad_evidence, check_rows, gate_rows, good_evidence
 from clusterctl.report.spreads import spreads
+from clusterctl.report.timeline_rows import timeline_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from clusterctl.model.load_trace import NodeLoads
     from clusterctl.model.measured_curve import Curves, NodeCurve
     from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection
+    from clusterctl.model.run_timeline import RunTimeline
     from clusterctl.report.alike import EvidenceRow
     from clusterctl.report.curve_rows import CurveData
     from clusterctl.report.heatmap_cells import Table
     from clusterctl.report.load_rows import NodeLoadData
     from clusterctl.report.spreads import Spread
+    from clusterctl.report.timeline_rows import TimelineData
     from clusterctl_validators.finding import Finding, Outcome
 
 T = TypeVar("T")
@@ -77,6 +80,7 @@ class PageData:
         tables: bandwidths, drawn when opened.
         spreads: values of this run, drawn when opened.
         loads: of GPUs, drawn when their node is opened.
+        timeline: of the run, drawn when opened; None where none was read.
     """
 
     texts: tuple[str, ...]
@@ -88,6 +92,7 @@ class PageData:
     tables: tuple[Table, ...]
     spreads: tuple[Spread, ...]
     loads: tuple[NodeLoadData, ...]
+    timeline: TimelineData | None
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -96,11 +101,12 @@ class PageData:
             "tables": [_fields(t) for t in self.tables],
             "spreads": [_fields(s) for s in self.spreads],
             "loads": [asdict(n) for n in self.loads],
+            "timeline": _fields(self.timeline) if self.timeline else None,
         }
         return _fields(self) | {"nodes": nodes} | drawn
 
 
-def _fields(record: PageData | NodeData | CurveData | Table | Spread) -> dict[str, Any]:
+def _fields(record: PageData | NodeData | CurveData | Table | Spread | TimelineData) -> dict[str, Any]:
     # Not `asdict`, which copies what is inside: at thousands of nodes that takes longer than all else.
     return {f.name: getattr(record, f.name) for f in fields(record)}
 
@@ -126,7 +132,14 @@ class Details:
         self._not_drawn: dict[str, int] = {}
         self._text("")
 
-    def collect(self, sections: Sequence[NodeSection], tables: Iterable[Table], curves: Curves, loads: Sequence[NodeLoads]) -> PageData:
+    def collect(
+        self,
+        sections: Sequence[NodeSection],
+        tables: Iterable[Table],
+        curves: Curves,
+        loads: Sequence[NodeLoads],
+        timeline: RunTimeline | None,
+    ) -> PageData:
         """The data of these nodes, in their order."""
         for curve in curves.drawn:
             self._curves.setdefault(curve.node, []).append(curve)
@@ -144,6 +157,7 @@ class Details:
             tuple(tables),
             spreads(sections),
             drawn,
+            timeline_data(timeline) if timeline else None,
         )
 
     def _text(self, text: str) -> int:

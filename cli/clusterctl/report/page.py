@@ -33,7 +33,7 @@ _FOR_SAME_NODES = 4
 def render_page(report: RunReport) -> str:
     """The HTML page of a run."""
     page = page_of(report)
-    style, script = own_file("style.css"), own_file("load_traces.js") + own_file("page.js")
+    style, script = own_file("style.css"), own_file("load_traces.js") + own_file("timeline.js") + own_file("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     states = {s.value: (SIGNS[s], s.value.replace("_", " ")) for s in MEANING}
     return (
@@ -74,7 +74,7 @@ def page_of(report: RunReport) -> Page:
         heatmap_of=report.records_of,
         links=report.links,
         simulated=any(g.simulated for g in results),
-        data=Details().collect(sections, tables(heat), report.curves, report.loads),
+        data=Details().collect(sections, tables(heat), report.curves, report.loads, report.timeline),
         curves=tuple(map(curve_words, report.curves.drawn)),
         loads=tuple(load_words(report.loads)),
         loads_left=nodes_without_room(report.loads),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.workflows.collect_curves import with_curves
 from clusterctl.workflows.collect_loads import with_loads
+from clusterctl.workflows.collect_timeline import with_timeline
 
 if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def with_pictures(store: Store, report: RunReport) -> RunReport:
-    """The report with measurements over time, and with loads of GPUs.
+    """The report with measurements over time, loads of GPUs, and what took the time of the run.
 
     Raises:
         StoreError: the database cannot be read.
     """
-    return with_loads(store, with_curves(store, report))
+    return with_timeline(store, with_loads(store, with_curves(store, report)))

@@ -29,7 +29,7 @@ def collect_test_runs(store: Store, report: RunReport) -> Iterator[NodeTestRun]:
     if report.status == RunStatus.RUNNING.value:
         raise ConfigError(detail=f"{run_id} has not ended", hint="wait for it: `clusterctl status` shows what runs")
     parts = parts_at(store.parts([s.name for s in report.sections]), run_id)
-    spans = {} if report.records_of else _spans(report.records)
+    spans = {} if report.records_of else gate_spans(report.records)
     for section in report.sections:
         answered = [at for run, at in store.validations(section.name) if run == run_id]
         yield NodeTestRun(section, parts.get(section.name, ()), answered[-1] if answered else "", spans.get(section.name, {}))
@@ -44,15 +44,15 @@ def parts_at(rows: Iterable[PartRow], run_id: str) -> Mapping[str, tuple[Part, .
     return {node: tuple(own) for node, own in found.items()}
 
 
-def _spans(records: Iterable[RawRecord]) -> Mapping[str, Mapping[str, GateSpan]]:
+def gate_spans(records: Iterable[RawRecord]) -> Mapping[str, Mapping[str, GateSpan]]:
     """Node -> gate -> from the start of its first command to the end of its last."""
     found: dict[str, dict[str, GateSpan]] = defaultdict(dict)
     for record in records:
         try:
             began = timestamps.in_utc(record.started_at)
-        except ValueError:  # what a node says may be anything
+            ended = timestamps.after(began, record.duration_s)
+        except (ValueError, OverflowError):  # what a node says may be anything
             continue
-        ended = timestamps.after(began, record.duration_s)
         own = found[record.node]
         known = own.get(record.gate, GateSpan(began, ended))
         own[record.gate] = GateSpan(min(known.began_at, began), max(known.ended_at, ended))

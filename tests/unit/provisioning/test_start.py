@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.config import Config
+from clusterctl.adapters.phase_files import read_phases
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.plan import make_plan
 from clusterctl.model.errors import UsageProblemError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
     from clusterctl.workflows.power.switch import PowerLimits
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.query_progress import QueryProgress
 
 
 @pytest.mark.parametrize("percent", [20, 0])
@@ -45,6 +47,23 @@ def test_checks_of_a_run_keep_the_sites_quota(tmp_path: Path, monkeypatch: pytes
     silent = ProgressListener(notify=lambda _: None, output=lambda _: None, confirm=lambda _: True)
     plan_provision(config, ProvisionRequest("n1", ProvisionOptions()), silent)
     assert [how["settings"].cpu_quota_percent for how in asked] == [percent]
+
+
+def test_a_run_records_its_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def validate(nodes: Sequence[Node], *, listener: QueryProgress, **_how: Any) -> tuple[NodeFindings, ...]:
+        for one in nodes:
+            listener.started(one.name)
+            listener.answered(one.name)
+        return tuple(NodeFindings(n.name, NodeStatus.UNREACHABLE, "", (), 0.1) for n in nodes)
+
+    monkeypatch.setattr(start, "validate", validate)
+    monkeypatch.setattr(start, "load_nodes", lambda *_args, **_how: (node("n1"),))
+    config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada")
+    silent = ProgressListener(notify=lambda _: None, output=lambda _: None, confirm=lambda _: False)
+    run_provision(config, ProvisionRequest("n1", ProvisionOptions()), silent)
+    (directory,) = (tmp_path / "runs").iterdir()
+    first = read_phases(directory)[0]
+    assert (first.phase, first.nodes, list(first.spans), first.is_over) == ("check", ("n1",), ["n1"], True)
 
 
 def test_a_role_that_no_node_has_is_refused_before_anything_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ class EvidenceRepository(Repository):
                     "status": one.status.value,
                     "detail": storable_text(one.detail),
                     "duration_s": one.duration_s,
-                    "at": self._clock(),
+                    "at": one.at or self._clock(),
                     "finding_set_id": set_id,
                     "follows_batch": batches.get(one.node, 0),
                     **contexts[one.node],
@@ -87,6 +87,15 @@ class EvidenceRepository(Repository):
         query = select(t.validations.c.run_id, t.validations.c.at).where(t.validations.c.node == node).order_by(t.validations.c.id)
         with reading(self._engine) as connection:
             return tuple((r.run_id, r.at) for r in connection.execute(query))
+
+    def answer_times(self, run_id: str) -> dict[str, list[tuple[str, float]]]:
+        """Node -> (time, seconds it took) of each of its validations in a run, oldest first."""
+        query = select(t.validations.c.node, t.validations.c.at, t.validations.c.duration_s).where(t.validations.c.run_id == run_id)
+        found: dict[str, list[tuple[str, float]]] = {}
+        with reading(self._engine) as connection:
+            for row in connection.execute(query.order_by(t.validations.c.id)):
+                found.setdefault(row.node, []).append((row.at, row.duration_s))
+        return found
 
     def unanswered(self) -> tuple[Unanswered, ...]:
         """The nodes whose newest validation failed without findings, by name."""

@@ -41,6 +41,7 @@ from clusterctl.workflows.provision.context import RunContext
 from clusterctl.workflows.provision.flow import provision, warn
 from clusterctl.workflows.provision.neighbours import hold, neighbour_names, nodes_alone
 from clusterctl.workflows.provision.partners import with_partners
+from clusterctl.workflows.provision.phase_clock import PhaseClock
 from clusterctl.workflows.provision.query_progress import QueryProgress
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
 from clusterctl.workflows.provision.run_roles import report_where
@@ -81,7 +82,8 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
         start = RunStart(
             "provision", target, config.operator, config.state_dir, names, leased, ttl_s, interrupted=INTERRUPTED, hint=RESUME_HINT
         )
-        with recorded_run(store, start) as run:
+        with recorded_run(store, start) as run, PhaseClock(run.rundir) as phases:
+            listener = replace(listener, notify=phases.following(listener.notify))
             store.register([*(c.node for c in selected.candidates.values()), *selected.partners])
             save_request(run.rundir, selected.request, target)
             context = _context(config, store, selected, run.rundir, listener, lease_lost=run.lease_lost.is_set)
