@@ -90,7 +90,7 @@ FAINT_BARS = (
     f"() => {{{_CONTRAST}"
     """
   const faint = [];
-  for (const bar of document.querySelectorAll(".times .phase, .times .waits")) {
+  for (const bar of document.querySelectorAll(".times svg .phase, .times svg .waits")) {
     const found = contrast(getComputedStyle(bar).fill, getComputedStyle(bar.ownerSVGElement).backgroundColor);
     if (found < 3) faint.push(`${bar.getAttribute("class")} ${found.toFixed(1)}`);
   }

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PHASE_HEADS = ("phase", "nodes", "first begin", "last end", "median", "slowest node", "last to end")
 _TENTHS = 10
 _OPEN = -1
+# A phase in which no node spent more has no slowest node: who it is means nothing.
+_NOTHING_S = 1.0
 # So many names are in a sentence.
 _NAMED = 4
 _SOURCES = {
@@ -38,7 +40,7 @@ class TimelineData:
         is_over: 0 or 1.
         phases, gates: names, phases in the order of their first begin.
         nodes, node_gates: of each node of the page (phase or gate, begin, end, phase or gate, ...).
-        slowest: of each phase the place of its slowest node; -1 where none ended.
+        slowest: of each phase the place of its slowest node; -1 where it has none.
         heads, rows: a table of the same.
         notes: what is to be known of it.
         said: all of it in a line.
@@ -69,8 +71,9 @@ class _Phase:
 
     @property
     def slowest(self) -> str:
-        """The node that took longest; empty where none ended."""
-        return max(self.took, key=self.took.__getitem__, default="")
+        """The node that took longest; empty where none ended, or none took any time."""
+        node = max(self.took, key=self.took.__getitem__, default="")
+        return node if node and self.took[node] >= _NOTHING_S else ""
 
     @property
     def last(self) -> str:
@@ -132,7 +135,7 @@ def _row(phase: _Phase) -> tuple[str, ...]:
         begin,
         duration_text(phase.ends[last]),
         duration_text(median(phase.took.values())),
-        f"{slowest}: {duration_text(phase.took[slowest])}",
+        f"{slowest}: {duration_text(phase.took[slowest])}" if slowest else "",
         f"{last}: {duration_text(phase.ends[last])}",
     )
 
@@ -144,7 +147,7 @@ def _said(timeline: RunTimeline, phases: Sequence[_Phase]) -> str:
     for phase in phases:
         if phase.took:
             took = duration_text(max(phase.ends.values()) - min(phase.begins))
-            parts.append(f"{phase.name} {took}" + (f" (slowest {phase.slowest})" if len(phase.took) > 1 else ""))
+            parts.append(f"{phase.name} {took}" + (f" (slowest {phase.slowest})" if phase.slowest and len(phase.took) > 1 else ""))
         else:
             parts.append(f"{phase.name} without an end")
     return f"{whole}: {', '.join(parts) or 'no phases recorded'}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters import clock
 from clusterctl.adapters.phase_files import PHASES_FOLDER, read_phases
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core import timestamps
@@ -14,7 +15,6 @@ from clusterctl.model.errors import StoreError
 from clusterctl.model.provision import NodeMoved, NodeQueried, Note, Phase, PhaseStarted, TaskSeen
 from clusterctl.model.state import State
 from clusterctl.model.task_event import TaskEvent, TaskStatus
-from clusterctl.workflows.provision import phase_clock
 from clusterctl.workflows.provision.phase_clock import PhaseClock
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_each_phase_has_the_first_and_last_that_was_heard_of_each_node(tmp_path:
 
 def test_a_clock_that_is_set_back_puts_no_phase_before_the_one_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter(["2026-03-14T09:00:00.000000Z", *["2026-03-14T07:00:00.000000Z"] * 9])
-    monkeypatch.setattr(phase_clock.clock, "now", lambda: next(moments))
+    monkeypatch.setattr(clock, "now", lambda: next(moments))
     rundir = RunDir.create(tmp_path, "provision")
     played(rundir)
     began = [p.began_at for p in read_phases(rundir.path)]

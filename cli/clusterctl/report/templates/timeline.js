@@ -38,7 +38,7 @@ const timeline = (found, { make, canvas, values, folded, linked, names, racks })
     if (!spans.length) tags.push(" ", make("span", "quiet", "began no phase"));
     return row(make("p", "", link, ...tags), `${names[node]}: ${began}${slowest.length ? `; slowest: ${slowest.join(", ")}` : ""}`, (shape) => {
       if (spans.length) bar(shape, "waits", Math.min(...spans.map((s) => s[1])), spans.some((s) => s[2] < 0) ? length : Math.max(...spans.map((s) => s[2])), 9, 2, "waits");
-      for (const [i, begin, end] of spans) bar(shape, `phase p${i % 6}${found.slowest[i] === node ? " slowest" : ""}`, begin, end, i % 2 ? 3 : 1, i % 2 ? 14 : 18, words(found.phases[i], begin, end));
+      for (const [i, begin, end] of spans) bar(shape, `phase p${i % 7}${found.slowest[i] === node ? " slowest" : ""}`, begin, end, i % 2 ? 3 : 1, i % 2 ? 14 : 18, words(found.phases[i], begin, end));
       for (const [i, begin, end] of gates) bar(shape, "gate", begin, end, 12, 5, words(found.gates[i], begin, end));
     });
   };
@@ -59,14 +59,14 @@ const timeline = (found, { make, canvas, values, folded, linked, names, racks })
       spread.forEach((one, i) => {
         if (!one) return;
         const title = words(found.phases[i], one[0], one[1]);
-        bar(shape, `spread p${i % 6}`, one[0], one[1], 6, 8, title);
-        bar(shape, `phase p${i % 6}`, one[2], Math.max(one[2], one[3]), i % 2 ? 3 : 1, i % 2 ? 14 : 18, title);
+        bar(shape, `spread p${i % 7}`, one[0], one[1], 6, 8, title);
+        bar(shape, `phase p${i % 7}`, one[2], Math.max(one[2], one[3]), i % 2 ? 3 : 1, i % 2 ? 14 : 18, title);
       }),
     );
     return folded("time-rack", [picture], () => own.map(nodeRow));
   };
   const key = (name, text) => make("span", "", make("i", name), ` ${text}`);
-  const legend = found.phases.map((phase, i) => key(`p${i % 6}`, phase));
+  const legend = found.phases.map((phase, i) => key(`p${i % 7}`, phase));
   const isFolded = names.length > most;
   if (isFolded) legend.push(make("span", "", "Solid: median begin to median end of the rack; pale: first begin to last end"));
   else legend.push(key("waits", "waits"));
