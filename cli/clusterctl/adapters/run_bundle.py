@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Only these: plans of agents hold the secret of their run, and requests and variables paths of the controller.
 _EVIDENCE = re.compile(
-    r"(findings|result|plan|drift)\.json|drift\.(xml|prom)|provision\.log|(verdicts|admission)/[^/]+\.json(\.sig)?|gates/.+\.json"
+    r"(findings|result|plan|drift)\.json|drift\.(xml|prom)|provision\.log|(verdicts|admission)/[^/]+\.json(\.sig)?|(gates|phases)/.+\.json"
     r"|(burnin/[^/]+/)?ansible/([^/]+/)?(events\.jsonl|ansible[^/]*\.log)"
 )
 _PLAN = re.compile(r"burnin/[^/]+/plans/.+")

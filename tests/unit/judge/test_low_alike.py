@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
 
 R = GateReason
-GOOD, LOW, OWN = NODE_FLOOR["value"] + 20.0, NODE_FLOOR["value"] - 10.0, NODE_FLOOR["value"] - 100.0
+FLOOR = float(str(NODE_FLOOR["value"]))
+GOOD, LOW, OWN = FLOOR + 20.0, FLOOR - 10.0, FLOOR - 100.0
 
 
 def results_of(busbw: Sequence[float]) -> list[GateResult]:

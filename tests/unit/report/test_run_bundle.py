@@ -42,6 +42,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunRow:
     rundir.write_text("burnin/nodes/records/r12-n01.jsonl", TOKEN)
     rundir.write_json("request.json", {"options": {"extra_vars": [f"password={OWN_SECRET}"]}})
     rundir.write_text("notes.txt", OWN_SECRET)
+    rundir.write_json(
+        "phases/001-begin.json", {"schema_version": 1, "phase": "verify", "began_at": "2026-01-01T00:00:00Z", "nodes": list(NAMES)}
+    )
     rundir.write_text("ansible/01-provision/events.jsonl", '{"event": "ok"}\n')
     rundir.write_text("ansible/01-provision/ansible-r12-n01.log", "ok\n")
     rundir.write_text("ansible/01-provision/command.txt", f"ansible-playbook -e {OWN_SECRET}\n")
@@ -67,6 +70,7 @@ def test_it_has_page_verdicts_records_findings_and_events(run: RunRow, tmp_path:
         "report.html",
         "findings.json",
         "provision.log",
+        "phases/001-begin.json",
         "ansible/01-provision/events.jsonl",
         "ansible/01-provision/ansible-r12-n01.log",
         *(f"{folder}/{n}.json" for n in NAMES for folder in ("verdicts", "gates/rdma_pair")),
