@@ -50,6 +50,7 @@ def sources_of(case: Mapping[str, Any]) -> TimeSources:
         {n: [(at(seconds), took) for seconds, took in own] for n, own in case.get("answers", {}).items()},
         {n: {g: GateSpan(at(b), at(e)) for g, (b, e) in own.items()} for n, own in case.get("gates", {}).items()},
         case.get("damaged", ""),
+        at(case["not_after"]) if "not_after" in case else "",
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.model.errors import ConfigError
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from clusterctl.adapters.run_directory import RunDir
 
 PHASES_FOLDER = "phases"
+# Ten years: no phase takes longer, and a picture has no room for such numbers.
+_Seconds = Annotated[float, Field(ge=0.0, le=10 * 366 * 86400.0)]
 
 
 class _Begin(BaseModel):
@@ -34,7 +36,7 @@ class _End(BaseModel):
 
     schema_version: Literal[1]
     is_over: bool
-    spans: dict[str, tuple[float, float]]
+    spans: dict[str, tuple[_Seconds, _Seconds]]
 
 
 def write_begin(rundir: RunDir, number: int, phase: str, began_at: str, nodes: Sequence[str]) -> None:

@@ -38,6 +38,7 @@ class TimeSources:
         answers: node -> (time, seconds) of each of its validations in a run that only validates.
         gates: node -> gate -> when it was measured in the run.
         damaged: why `parts` cannot be read.
+        not_after: no time of the run is later; where it is empty, `ended_at` is that time.
     """
 
     started_at: str
@@ -49,6 +50,7 @@ class TimeSources:
     answers: Mapping[str, Sequence[tuple[str, float]]] = field(default_factory=dict)
     gates: Mapping[str, Mapping[str, GateSpan]] = field(default_factory=dict)
     damaged: str = ""
+    not_after: str = ""
 
 
 def run_timeline(sources: TimeSources) -> RunTimeline:
@@ -61,7 +63,7 @@ def run_timeline(sources: TimeSources) -> RunTimeline:
     ends = [s.began_s if s.ended_s is None else s.ended_s for s in known]
     length = max([made.seconds(sources.ended_at) or 0.0, *ends])
     others = tuple(n for n in sources.nodes if n in made.other_clocks)
-    return RunTimeline(length, nodes, came_from, sources.is_over, made.out_of_order, others, sources.damaged)
+    return RunTimeline(length, nodes, came_from, sources.is_over, made.out_of_order, others, sources.damaged, bool(sources.ended_at))
 
 
 class _Timeline:
@@ -130,7 +132,7 @@ class _Timeline:
                 self._add(node, _VALIDATE, None if ended is None else max(ended - took_s, 0.0), ended)
 
     def _gates(self, *, are_phases: bool) -> None:
-        until = self.seconds(self._from.ended_at)
+        until = self.seconds(self._from.not_after or self._from.ended_at)
         for node in self.gates:
             for gate, span in self._from.gates.get(node, {}).items():
                 began, ended = self.seconds(span.began_at), self.seconds(span.ended_at)

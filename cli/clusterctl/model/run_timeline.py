@@ -62,6 +62,7 @@ class RunTimeline:
         is_over: the run has ended.
         out_of_order: how many spans end before they begin, begin before the run, or have no readable time; none of them is in it.
         other_clocks: nodes whose gates are outside of the run by their clock; these are not in it.
+        has_end: False where the run was killed: nothing recorded when.
         damaged: why recorded times cannot be read; empty where they can.
     """
 
@@ -72,3 +73,4 @@ class RunTimeline:
     out_of_order: int = 0
     other_clocks: tuple[str, ...] = ()
     damaged: str = ""
+    has_end: bool = True

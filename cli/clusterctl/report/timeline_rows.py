@@ -161,6 +161,8 @@ def _notes(timeline: RunTimeline) -> Iterator[str]:
     never = [n.node for n in timeline.nodes if not n.phases]
     if never and timeline.came_from is not TimesFrom.NOTHING:
         yield f"{counted(len(never), 'node')} began no phase: {_some(never)}."
+    if not timeline.has_end:
+        yield "The run was killed and its end is not recorded: the picture ends with the last time that is."
     if any(s.ended_s is None for n in timeline.nodes for s in n.phases):
         yield "A bar with a dashed edge has no recorded end: " + ("the run was cut off in it." if timeline.is_over else "the run goes on.")
     if timeline.out_of_order:

@@ -36,9 +36,11 @@ def with_timeline(store: Store, report: RunReport) -> RunReport:
     # What was planned and did not come back has a record that nothing was measured for.
     measured = () if report.records_of else (r for r in report.records if r.attempts)
     is_over = report.status != RunStatus.RUNNING.value
+    # The end of a killed run is recorded by the run that takes it over, maybe days later.
+    ended_at = "" if run.status is RunStatus.ABANDONED else run.finished_at if is_over else report.made_at
     sources = TimeSources(
         run.started_at,
-        run.finished_at if is_over else report.made_at,
+        ended_at,
         is_over,
         tuple(s.name for s in report.sections),
         parts,
@@ -46,5 +48,6 @@ def with_timeline(store: Store, report: RunReport) -> RunReport:
         store.answer_times(run.id) if run.verb == _ANSWERS_ONLY else {},
         gate_spans(measured),
         damaged,
+        run.finished_at or report.made_at,
     )
     return replace(report, timeline=run_timeline(sources))

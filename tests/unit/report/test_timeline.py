@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ import yaml
 from clusterctl.adapters.phase_files import PHASES_FOLDER, write_begin, write_end
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.timeline_spans import run_timeline
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.records import RunStatus
 from clusterctl.model.run_timeline import RunTimeline, TimesFrom, TimeSpan
 from clusterctl.report.page import render_page
 from clusterctl.report.timeline_rows import PHASE_HEADS, timeline_data
@@ -78,7 +81,11 @@ def test_a_run_has_the_phases_of_its_directory(tmp_path: Path) -> None:
     assert timeline.nodes[1].phases == (TimeSpan("check", 0.0, 1.5),)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema_version":2}', '{"schema_version":1,"is_over":true,"spans":{"n1":[1]}}', "\xff"])
+def end_with(*seconds: float) -> str:
+    return json.dumps({"schema_version": 1, "is_over": True, "spans": {NAMES[0]: seconds}})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema_version":2}', "\xff", *(end_with(1.0), end_with(0.0, 1e308))])
 @pytest.mark.parametrize("side", ["begin", "end"])
 def test_damaged_phases_end_no_report(tmp_path: Path, side: str, text: str) -> None:
     store, run = provisioned_rack(tmp_path)
@@ -89,6 +96,18 @@ def test_damaged_phases_end_no_report(tmp_path: Path, side: str, text: str) -> N
     assert timeline.came_from is TimesFrom.STEPS
     assert "001-begin.json: damaged" in timeline.damaged
     assert "Its own times cannot be read" in render_page(with_pictures(store, collect(store, run, Path(run.directory))))
+
+
+def test_the_end_of_a_killed_run_is_not_when_another_took_it_over(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    rundir = RunDir.create(tmp_path, "provision")
+    store.register([a_node("r12-n01")])
+    store.start_run(replace(a_run(rundir.id, str(rundir.path)), started_at=START), ("r12-n01",))
+    write_begin(rundir, 1, "apply", at(4), ("r12-n01",))
+    store.finish_run(rundir.id, RunStatus.ABANDONED, ExitCode.INTERRUPTED, {})
+    timeline = timeline_of(store, store.run(rundir.id))
+    assert timeline.nodes[0].phases == (TimeSpan("apply", 4.0, None),)
+    assert (timeline.length_s, timeline.has_end, timeline.is_over) == (4.0, False, True)
 
 
 def test_a_run_of_an_earlier_version_has_the_states_of_its_nodes(tmp_path: Path) -> None:
