@@ -14,7 +14,7 @@ from clusterctl.model.state import State
 from support.big_report import big_report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.model.run_report import RunReport
 
@@ -54,7 +54,10 @@ def sources_of(case: Mapping[str, Any]) -> TimeSources:
     )
 
 
-def report_with_times(nodes: int) -> RunReport:
+GATES = ("dcgm_diag", "gpu_stress", "nccl_node", "rdma_pair")
+
+
+def report_with_times(nodes: int, gates: Sequence[str] = GATES) -> RunReport:
     """A run whose fourth node is slow to apply and reboot, whose fifth never began, and whose last has a gate that takes long."""
     report = big_report(nodes)
     names = tuple(s.name for s in report.sections)
@@ -74,13 +77,9 @@ def report_with_times(nodes: int) -> RunReport:
         part("verify after the load", 2660, 6, 7),
         PhasePart("admit", at(2680), begun, {n: (i / 100, i / 100 + 0.05) for i, n in enumerate(begun)}, is_over=True),
     )
-    gates = {
-        n: {
-            g: GateSpan(at(1725 + 200 * i), at(1915 + 200 * i)) for i, g in enumerate(("dcgm_diag", "gpu_stress", "nccl_node", "rdma_pair"))
-        }
-        for n in begun
-    }
-    return replace(report, timeline=run_timeline(TimeSources(START, at(2880), is_over=True, nodes=names, parts=parts, gates=gates)))
+    each_s = 800 // len(gates)
+    spans = {n: {g: GateSpan(at(1725 + each_s * i), at(1715 + each_s * (i + 1))) for i, g in enumerate(gates)} for n in begun}
+    return replace(report, timeline=run_timeline(TimeSources(START, at(2880), is_over=True, nodes=names, parts=parts, gates=spans)))
 
 
 def _step(node: str, seconds: float | str, state: str) -> TransitionRow:

@@ -18,7 +18,7 @@ from clusterctl.report.load_words import load_words, nodes_without_room
 from clusterctl.report.model import Heatmap, Page
 from clusterctl.report.rows import problem_rows
 from clusterctl.report.series_drawing import LARGE
-from clusterctl.report.templating import environment, own_file
+from clusterctl.report.templating import environment, own_file, own_script
 from clusterctl.report.tiles import is_dense, tiled_racks
 from clusterctl.terminal.states import SIGNS
 from clusterctl_validators.finding import GOOD
@@ -33,7 +33,7 @@ _FOR_SAME_NODES = 4
 def render_page(report: RunReport) -> str:
     """The HTML page of a run."""
     page = page_of(report)
-    style, script = own_file("style.css"), own_file("load_traces.js") + own_file("timeline.js") + own_file("page.js")
+    style, script = own_file("style.css"), own_script("load_traces.js", "timeline.js", "page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     states = {s.value: (SIGNS[s], s.value.replace("_", " ")) for s in MEANING}
     return (

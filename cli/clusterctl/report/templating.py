@@ -59,6 +59,12 @@ def own_file(name: str) -> Markup:
     return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704 no text of a node is in it
 
 
+def own_script(*names: str) -> Markup:
+    """Scripts of ours, in this order, without indentation and comments: of each page they are a large part. No text in them goes over a line."""
+    lines = (line.strip() for name in names for line in own_file(name).splitlines())
+    return Markup("".join(f"{line}\n" for line in lines if line and not line.startswith("//")))  # noqa: S704 no text of a node is in it
+
+
 def _breakable(text: str) -> Markup:
     """Text in which long names may break after some characters, not in a word."""
     parts = _LONG.split(visible(text))

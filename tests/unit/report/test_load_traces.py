@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from clusterctl.adapters import raw_records as rawfile
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.commands.report_outputs import write_bundle, write_page
+from clusterctl.core.gates.registry import gate_names
 from clusterctl.core.load_traces import MOST_LINES, node_traces
 from clusterctl.core.node_curves import MOST, MOST_OF_NODE
 from clusterctl.core.wanted_loads import MOST_LOADS, loads_with_room
@@ -34,6 +35,7 @@ from support.big_report import big_report, made_up_curve
 from support.gates import CASES
 from support.rack_after_run import NAMES, provisioned_rack
 from support.stores import a_node, a_run
+from support.timed_runs import report_with_times
 from support.traced_loads import a_bad_load, hot, report_with_loads, traced
 from unit.judge.test_gpu_stress import EXAMPLES as JUDGED
 from unit.judge.test_gpu_stress import judged, records
@@ -241,12 +243,13 @@ def test_the_worst_nodes_are_drawn_and_the_others_counted() -> None:
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda g: f"{g.nodes} nodes")
-def test_a_page_with_all_the_loads_and_curves_it_may_have_is_as_small_as_promised(goal: Goal) -> None:
+def test_a_page_with_its_times_and_all_the_loads_and_curves_it_may_have_is_as_small_as_promised(goal: Goal) -> None:
     report = report_with_loads(goal.nodes, min(MOST_LOADS, goal.nodes), gpus=MOST_LINES)
     names = [s.name for s in report.sections]
     many = [made_up_curve(names[i % len(names)], f"mlx5_{i}", 90.0 + i) for i in range(min(MOST, MOST_OF_NODE * len(names)))]
     left = [NodeLoads(n, "", (MissingTrace(is_again=False, why=NoPicture.NO_ROOM),)) for n in names[MOST_LOADS:]]
-    full = replace(report, curves=replace(report.curves, drawn=tuple(many)), loads=(*report.loads, *left))
+    timeline = report_with_times(goal.nodes, gate_names()).timeline
+    full = replace(report, curves=replace(report.curves, drawn=tuple(many)), loads=(*report.loads, *left), timeline=timeline)
     assert len(render_page(full).encode()) <= goal.size
 
 
