@@ -14,6 +14,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import connect, writing
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
+from clusterctl_validators.finding import SET_BY_CONTROLLER
 from support.stores import a_finding, findings
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def write_validation(connection: Any, number: int, run: str, validation: NodeFin
     old = table("validations", *map(c, ("id", *head, "at", "spec_digest", "epoch")))
     connection.execute(insert(old).values(id=number, **head, at="", spec_digest="", epoch=0))
     for position, finding in enumerate(validation.findings if validation.status is NodeStatus.OK else ()):
-        row = {k: v for k, v in asdict(finding).items() if k not in ("observed", "above")} | {
+        row = {k: v for k, v in asdict(finding).items() if k not in SET_BY_CONTROLLER} | {
             "outcome": finding.outcome.value,
             "severity": finding.severity.value,
         }

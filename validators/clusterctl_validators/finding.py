@@ -29,6 +29,10 @@ QUIET = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
 GOOD = QUIET | {Outcome.WARN}
 
 
+# Fields of a finding that no node gives; see there.
+SET_BY_CONTROLLER = ("observed", "above")
+
+
 @dataclass(frozen=True)
 class Finding:
     """One check on one node.
@@ -58,7 +62,7 @@ class Finding:
     def to_json(self) -> Dict[str, Any]:
         """The finding as plain JSON values; `observed` and `above` only where they are set."""
         data = asdict(self)
-        for name in ("observed", "above"):
+        for name in SET_BY_CONTROLLER:
             if not data[name]:
                 del data[name]
         data["outcome"] = self.outcome.value

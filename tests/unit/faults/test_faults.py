@@ -34,7 +34,7 @@ SLICE = {
 TRAYS = {
     "tray_in_another_clique": (True, True, True, ["fail nvlink_domain.rack.clique_id"]),
     "gpu_of_a_tray_12_percent_low_at_its_clock": (True, True, True, ["fail gpu_stress.rate.gemm_per_clock.below_peers gpu3"]),
-    "switch_tray_failed": (True, True, True, ["fail nvbandwidth.floor.device_to_device_memcpy_read_ce.below_floor gpu0"]),
+    "switch_tray_failed": (True, True, True, ["fail nvbandwidth.floor.device_to_device_memcpy_read_ce.shared_fault gpu0"]),
     "whole_tray_low_by_binning": (False, False, False, []),
 }
 # Row that is tried with the added gates -> held, and what of these gates is stated.

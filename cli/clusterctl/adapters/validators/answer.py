@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportFailure
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl_validators import launcher
-from clusterctl_validators.finding import Finding, Outcome, Severity
+from clusterctl_validators.finding import SET_BY_CONTROLLER, Finding, Outcome, Severity
 from clusterctl_validators.run_on_node import EXIT_BAD_REQUEST, SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 8 * 1024 * 1024
 _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
 _NOT_FOUND = frozenset({126, 127})
-# A node says nothing of what is observed.
-_FIELDS = tuple(field.name for field in fields(Finding) if field.name != "observed")
+_FIELDS = tuple(field.name for field in fields(Finding) if field.name not in SET_BY_CONTROLLER)
 _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
