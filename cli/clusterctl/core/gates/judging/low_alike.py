@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.gate_result import Figure, GateResult
 
 
 def low_alike(known: Mapping[str, Subject], results: Sequence[GateResult]) -> tuple[GateResult, ...]:
@@ -25,15 +25,24 @@ def low_alike(known: Mapping[str, Subject], results: Sequence[GateResult]) -> tu
 
     They fail as before. One that is 7 % below the median of those that are low is low by itself.
     """
-    shared: dict[GateResult, GateResult] = {}
+    shared: dict[tuple[Figure, str, str], tuple[int, int]] = {}
     for own in class_members(known, results).values():
-        low = [r for r in own if r.outcome is Outcome.FAIL and r.reason is GateReason.BELOW_FLOOR]
+        low = [r for r in own if _is_low(r)]
         nodes, many = {r.node for r in low}, len({r.node for r in own})
         if len(nodes) < LEAST_NODES or len(nodes) <= many / 2:
             continue
-        middle = median(r.own_value or 0.0 for r in low)
-        shared |= {r: _shared(r, len(nodes), many) for r in low if (r.own_value or 0.0) >= middle * (1 - FAIL[1])}
-    return tuple(shared.get(r, r) for r in results)
+        least = median(r.own_value or 0.0 for r in low) * (1 - FAIL[1])
+        shared |= {_device(r): (len(nodes), many) for r in low if (r.own_value or 0.0) >= least}
+    return tuple(_shared(r, *shared[_device(r)]) if _is_low(r) and _device(r) in shared else r for r in results)
+
+
+def _is_low(result: GateResult) -> bool:
+    return result.outcome is Outcome.FAIL and result.reason is GateReason.BELOW_FLOOR
+
+
+def _device(result: GateResult) -> tuple[Figure, str, str]:
+    """What a result is about; the lowest of several stands for all of them."""
+    return result.figure, result.node, result.device
 
 
 def _shared(result: GateResult, low: int, many: int) -> GateResult:
