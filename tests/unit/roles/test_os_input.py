@@ -23,6 +23,7 @@ ASSERTED = [
     ("kernel", {"kernel_package": "linux-image-6.8.0-1046-nvidia"}, "kernel_package and kernel_version must both be set"),
     ("kernel", {"kernel_modules": ["nouveau"], "kernel_modules_absent": ["nouveau"]}, "both list nouveau"),
     ("kernel", {"kernel_modules": ["a b"]}, "is not the name of a kernel module"),
+    ("os_tuning", {"os_tuning_services_masked": ["ufw", "cups"]}, "such as ufw.service; cups: add the suffix"),
     ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_governor": "performance"}, "os_tuning_tuned_profile sets what"),
     ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_energy_perf_bias": "normal"}, "os_tuning_tuned_profile sets what"),
     ("os_tuning", {"os_tuning_services_masked": ["ufw"]}, "add the suffix of the unit, such as ufw.service"),

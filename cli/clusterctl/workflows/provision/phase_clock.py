@@ -41,7 +41,7 @@ class PhaseClock:
         self._end(is_over=kind is None)
 
     def following(self, notify: Callable[[Progress], None]) -> Callable[[Progress], None]:
-        """`notify`, and the times of what it is told."""
+        """`notify`, and the times of what it receives."""
 
         def both(progress: Progress) -> None:
             self._see(progress)
