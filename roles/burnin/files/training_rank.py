@@ -58,7 +58,6 @@ def meet(torch: Any, options: argparse.Namespace) -> Any:
         store.wait(names, wait)
     except RuntimeError:
         raise AbsentError([rank for rank, name in enumerate(names) if not store.check([name])] if first else []) from None
-    # Not confirmed: NCCL on GPUs. It ran on CPUs over gloo, with PyTorch 2.13.
     backend = "nccl" if options.device == "cuda" else "gloo"
     dist.init_process_group(
         backend,

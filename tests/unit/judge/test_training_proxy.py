@@ -121,7 +121,7 @@ def test_every_node_gets_its_ranks_and_the_first_one_waits_for_all() -> None:
     assert [(steps[n].peer, steps[n].peer_address, steps[n].peers) for n in ("n2", "n3")] == [("n1", steps["n1"].address, ())] * 2
     assert " ".join(steps["n3"].argv) == (
         "env CUDA_DEVICE_ORDER=PCI_BUS_ID NCCL_IB_HCA=mlx5 python3 training_proxy.py --address 10.0.0.1 --port 18700 --index 2 --nodes 3 "
-        "--first-rank 6 --ranks 2 --world 8 --width 1024 --layers 4 --sequence 512 --batch 8 --steps 20 --kill-rank 1 --meet-s 120 --limit-s 900"
+        "--first-rank 6 --ranks 2 --world 8 --width 2048 --layers 2 --sequence 512 --batch 32 --steps 20 --kill-rank 1 --meet-s 120 --limit-s 900"
     )
     assert GATE.argv(subjects[0].profile.settings_of(GATE), "full", subjects) == steps["n1"].argv
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.limits import compare_with_limits, limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
+from clusterctl.core.gates.judging.storage_clients import slow_clients
 from clusterctl.core.gates.judging.storage_outputs import node_output, node_samples, read_partly
 from clusterctl.core.gates.judging.storage_runs import StorageGroup, group_faults, group_samples, spread_text, wrong_contents
 from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, OwnCommand, of_run, step_beside, variant_of
@@ -42,7 +43,9 @@ _WORD = r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*"
 _FOLDER = f"^{_WORD}(/{_WORD})*$"
 _AGAIN = "then `clusterctl burnin {node} --partners NODE --level full --gates storage_throughput`"
 _SLOW = "compare with fewer nodes: what half of them reach and all do not is limited by the server, its slots or its network"
+_SLOW_CLIENT = "compare mount options (`nconnect`, `rsize`, `wsize`, the server's address), adapter, MTU and route of {node} with a node that is not slow"
 _WRONG = "save nothing on this file system until it is explained: read the kernel log of {node} and that of the server, compare client versions and mount options with a node that read right"
+_HINTS: Mapping[GateReason | None, str] = {GateReason.WRONG_CONTENT: _WRONG, GateReason.BELOW_PEERS: _SLOW_CLIENT}
 _NO_MOUNTS = "no file system that nodes share is declared to be mounted: storage_client_mounts has none that is required and writable"
 _REASONS = {
     tool.NOT_MOUNTED: GateReason.NOT_MOUNTED,
@@ -69,6 +72,8 @@ class StorageThroughputSettings(GroupSettings):
         small_files: of 4 KiB, made, looked at and removed one after the other.
         asks: how many writes the next node must answer.
         seen_s: within what a write and its answer, which is a write, too, must both be seen; then each was.
+        slower_percent: below the median of at least four nodes, of what one writes or reads, for a warning on it; it counts only far outside of the spread of
+            the others. Assumed: no public number says how evenly a server treats equal clients.
         phase_s: a phase ends then, with what was done.
         timeout_s: for start, flushing and end, on top of `phase_s` for each part of a phase.
     """
@@ -80,6 +85,7 @@ class StorageThroughputSettings(GroupSettings):
     small_files: Annotated[int, Field(ge=1, le=100_000)] = 1000
     asks: Annotated[int, Field(ge=1, le=1000)] = 10
     seen_s: Annotated[float, Field(gt=0, le=tool.NEVER_S)] = 1.0
+    slower_percent: Annotated[float, Field(gt=0, lt=100)] = 30.0
     phase_s: Seconds = 60
     timeout_s: _EndSeconds | dict[Level, _EndSeconds] = 300
 
@@ -221,12 +227,15 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         return replace(blank, rule="complete", detail=detail, reason=GateReason.PEER_SILENT)
 
     def _of_group(self, evidence: Evidence, lead: RawRecord, group: StorageGroup) -> Iterator[GateResult]:
-        """What a group shares, once for each of its nodes."""
+        """What a group shares, once for each of its nodes, and what one of them does more slowly than the others."""
         faults = group_faults(group)
         figures = () if any(f.reason is GateReason.IO_ERROR for f in faults) else tuple(self._figures(evidence, lead, group))
         for name in lead.peers:
             for verdict in (*faults, *figures):
                 yield self._for_member(lead, name, verdict, ())
+        if not faults:
+            slower = evidence.subjects[lead.node].profile.settings_of(self).slower_percent / 100
+            yield from (self._for_member(lead, r.node, r, ()) for r in slow_clients(group, slower))
 
     def _figures(self, evidence: Evidence, lead: RawRecord, group: StorageGroup) -> Iterator[GateResult]:
         """Each figure against its limits; one without any is shown."""
@@ -254,8 +263,7 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
 
     def hint(self, result: GateResult) -> str:
         """By what was found."""
-        action = _WRONG if result.reason is GateReason.WRONG_CONTENT else _SLOW
-        return f"{action}; {_AGAIN}".format(node=result.node)
+        return f"{_HINTS.get(result.reason, _SLOW)}; {_AGAIN}".format(node=result.node)
 
     def usual_s(self, settings: StorageThroughputSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
         """At most, for one file system."""

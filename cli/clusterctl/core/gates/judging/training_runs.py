@@ -34,7 +34,7 @@ class TrainingGroup:
     Attributes:
         blank: a passing result of the gate, without a node.
         samples: node -> the times of its ranks.
-        falls, slower, resume_tolerance: shares, of the first loss, of the median of equal GPUs, and of a loss.
+        falls, slower, suspect, resume_tolerance: shares, of the first loss, twice of the median of equal GPUs, and of a loss.
     """
 
     blank: GateResult
@@ -42,6 +42,7 @@ class TrainingGroup:
     samples: Mapping[str, Sequence[Sample]]
     falls: float
     slower: float
+    suspect: float
     resume_tolerance: float
 
     def ranks(self, run: str) -> list[tuple[str, RankRun]]:
@@ -55,10 +56,20 @@ class TrainingGroup:
 
 @dataclass(frozen=True, slots=True)
 class TrainingFault:
-    """A result without a node, and the nodes of the ranks that it tells apart; empty where it is of all."""
+    """A result without a node, and node and GPU of the ranks that it tells apart; empty where it is of all."""
 
     result: GateResult
-    nodes: tuple[str, ...] = ()
+    ranks: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Of those ranks."""
+        return tuple(dict.fromkeys(name for name, _ in self.ranks))
+
+    @property
+    def of_ranks(self) -> tuple[GateResult, ...]:
+        """A result for each rank that is told apart, with its node and its GPU."""
+        return tuple(replace(self.result, node=name, device=f"gpu{gpu}") for name, gpu in self.ranks)
 
 
 def training_faults(group: TrainingGroup) -> tuple[TrainingFault, ...]:
@@ -118,19 +129,21 @@ def _not_falling(group: TrainingGroup) -> TrainingFault | None:
 
 
 def _slow_ranks(group: TrainingGroup) -> TrainingFault | None:
-    """By their own time, without waiting: a slow rank makes all others wait, and theirs tells nothing."""
+    """By their own time, without waiting: a slow rank makes all others wait, and theirs tells nothing. A warning where none is beyond the limit."""
     kinds = {(name, f"gpu{rank.gpu}"): rank.kind for name, rank in group.ranks(WHOLE)}
     times = {(name, s.device): s.value for name, own in group.samples.items() for s in own if s.metric == COMPUTE}
-    limits = (FAIL[0], group.slower)
     found = standings(times, kinds, _LEAST_RANKS, LOWER_IS_BETTER)
-    slow = {key: one for key, one in found.items() if one.outcome_at(limits, limits) is not Outcome.PASS}
+    outcomes = {key: one.outcome_at((FAIL[0], group.slower), (FAIL[0], group.suspect)) for key, one in found.items()}
+    held = Outcome.FAIL if Outcome.FAIL in outcomes.values() else Outcome.WARN
+    slow = {key: found[key] for key, outcome in outcomes.items() if outcome is held}
     if not slow:
         return None
     key = max(slow, key=lambda k: times[k] / slow[k].median)
     text = f"{key[0]} {key[1]} computes for {times[key]:.4g} ms a step, {slow[key].text('ms')}"
     fault = _fault(group, "slow_rank", GateReason.RANK_SLOW, {(name, int(gpu.removeprefix("gpu"))) for name, gpu in slow}, text)
-    limit = slow[key].median * (1 + group.slower)
-    return replace(fault, result=replace(fault.result, value=times[key], limit=limit, unit="ms", expected=f"<= {limit:.4g} ms"))
+    limit = slow[key].median * (1 + (group.slower if held is Outcome.FAIL else group.suspect))
+    result = replace(fault.result, value=times[key], limit=limit, unit="ms", expected=f"<= {limit:.4g} ms")
+    return replace(fault, result=result if held is Outcome.FAIL else replace(result, outcome=Outcome.WARN))
 
 
 def _resumed_otherwise(group: TrainingGroup) -> TrainingFault | None:
@@ -167,7 +180,7 @@ def _fault(group: TrainingGroup, rule: str, reason: GateReason, ranks: set[tuple
         source=_SOURCE,
         detail=f"{found}; suspect: {shown}" if shown else f"{found}; no rank is told apart by it",
     )
-    return TrainingFault(result, tuple(dict.fromkeys(name for name, _ in named)))
+    return TrainingFault(result, tuple(named))
 
 
 def figures(group: TrainingGroup) -> Iterator[Sample]:
