@@ -7,16 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterctl.core.gates.gate import Gate, S, Scope
-from clusterctl.core.gates.judging.limits import compare_with_limits
+from clusterctl.core.gates.judging.limits import compare_with_limits, limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.own_history import is_low, with_repeats
+from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
+from clusterctl.core.gates.judging.two_of_two import Place, asks_for_repeat, is_low_figure, of_device_or_metric, two_of_two
 from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import GateReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
@@ -49,28 +51,49 @@ class NodeGate(Gate[S]):
         return GateSteps({s.name: (self._step(s, level, batch),) for s in subjects})
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """Each node by its own records, that of a repeat among them."""
+        """Each node by its own records: a figure fails where both measurements say so, or the only one."""
+        first, again = (self._measured(evidence, repeated=repeated) for repeated in (False, True))
+        low, low_again = _with_low(first, evidence), _with_low({**first, **again}, evidence)
         results: list[GateResult] = []
-        for subject in evidence.judged:
-            own = [r for r in evidence.records if r.node == subject.name]
-            first, again = (
-                [
-                    replace(result, simulated=record.simulated, tool_version=record.tool_version)
-                    for record in own
-                    if (record.step == AGAIN) is is_repeat
-                    for result in self._results(subject, record)
-                ]
-                for is_repeat in (False, True)
-            )
-            results += with_repeats(first, again)
+        for name in (s.name for s in evidence.judged):
+            own, repeat = first.get(name, ()), again.get(name, ())
+            if repeat and name in low and asks_for_repeat(low[name]):
+                records = [r for r in evidence.records if r.node == name]
+                at_first = self._figures(own, [r for r in records if r.step != AGAIN])
+                repeated = self._figures(repeat, [r for r in records if r.step == AGAIN])
+                place_of = of_device_or_metric(low[name], low_again[name])
+                results += two_of_two(low[name], low_again[name], at_first=at_first, repeated=repeated, place_of=place_of)
+            else:
+                results += with_repeats(own, repeat)
         return tuple(results)
 
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
-        """The same step once more on the nodes that are far below their own earlier runs."""
-        low = {r.node for r in self.judge(evidence) if is_low(r, evidence.usual)} if evidence.usual else set()
-        taking = [s for s in subjects if s.name in low]
+        """The same step once more on the nodes that fail for figures and nothing else, and on those far below their own earlier runs."""
+        first = self._measured(evidence, repeated=False)
+        below = {n for n, own in first.items() if any(is_low(r, evidence.usual) for r in own)}
+        low = {n for n, own in _with_low(first, evidence).items() if asks_for_repeat(own)}
+        taking = [s for s in subjects if s.name in below | low]
         batch = next(batches) if taking else 0
         return GateSteps({s.name: (replace(self._step(s, evidence.level, batch), name=AGAIN),) for s in taking})
+
+    def _measured(self, evidence: Evidence, *, repeated: bool) -> dict[str, Sequence[GateResult]]:
+        """Node -> the results of its first measurement, or of its repeat."""
+        found: dict[str, Sequence[GateResult]] = {}
+        for record in (r for r in evidence.records if (r.step == AGAIN) is repeated and r.node in evidence.subjects):
+            results = self._results(evidence.subjects[record.node], record)
+            own = [replace(result, simulated=record.simulated, tool_version=record.tool_version) for result in results]
+            found[record.node] = [*found.get(record.node, ()), *own]
+        return found
+
+    def _figures(self, results: Sequence[GateResult], records: Sequence[RawRecord]) -> dict[Place, str]:
+        """Metric and device -> its lowest figure in a measurement of a node, for people; under no device that of all of them."""
+        lowest: dict[Place, tuple[float, str]] = {}
+        for result in (r for r in results if r.value is not None):
+            _keep_lowest(lowest, (result.metric, ""), result.value or 0.0, result.unit)
+        for sample in (s for record in records for s in read_record(self, record).samples):
+            for device in {sample.device, sample.peer_device} - {""}:
+                _keep_lowest(lowest, (sample.metric, device), sample.value, sample.unit)
+        return {place: f"{limit_text(value)} {unit}" for place, (value, unit) in lowest.items()}
 
     def _results(self, subject: Subject, record: RawRecord) -> Sequence[GateResult]:
         reading = read_record(self, record)
@@ -96,3 +119,16 @@ class NodeGate(Gate[S]):
             shares_with=self.shares_with(subject),
             links_of=self.links_of(settings),
         )
+
+
+def _with_low(measured: Mapping[str, Sequence[GateResult]], evidence: Evidence) -> dict[str, list[GateResult]]:
+    """The same, where what is far below equal nodes fails."""
+    every = [r for own in measured.values() for r in own]
+    found: dict[str, list[GateResult]] = {name: [] for name in measured}
+    for result, compared in zip(every, by_peers(every, evidence), strict=True):
+        found[result.node].append(compared if is_low_figure(compared) else result)
+    return found
+
+
+def _keep_lowest(lowest: dict[Place, tuple[float, str]], place: Place, value: float, unit: str) -> None:
+    lowest[place] = min(lowest.get(place, (value, unit)), (value, unit))

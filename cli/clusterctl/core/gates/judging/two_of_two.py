@@ -10,7 +10,7 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from clusterctl.model.gate_result import GateResult
 
@@ -31,17 +31,40 @@ def asks_for_repeat(results: Sequence[GateResult]) -> bool:
     return bool(bad) and all(map(is_low_figure, bad))
 
 
+def of_device(result: GateResult) -> Place:
+    """The place of a figure that each device has."""
+    return result.metric, result.device
+
+
+def of_device_or_metric(first: Sequence[GateResult], again: Sequence[GateResult]) -> Callable[[GateResult], Place]:
+    """As `of_device` where a device is low in both measurements; else a metric that is low in both has one place, whichever device was lowest."""
+    twice = {of_device(r) for r in first if is_low_figure(r)} & {of_device(r) for r in again if is_low_figure(r)}
+    metrics = {metric for metric, _ in twice}
+    return lambda result: (result.metric, result.device if result.metric in metrics else "")
+
+
 def two_of_two(
-    first: Sequence[GateResult], again: Sequence[GateResult], *, at_first: Mapping[Place, str], repeated: Mapping[Place, str]
+    first: Sequence[GateResult],
+    again: Sequence[GateResult],
+    *,
+    at_first: Mapping[Place, str],
+    repeated: Mapping[Place, str],
+    place_of: Callable[[GateResult], Place] = of_device,
 ) -> Iterator[GateResult]:
     """The results of a node from both its measurements; `at_first`, `repeated`: the figures of each with their units, for people.
 
     What is low in one of two is a warning with both figures. A repeat without a figure denies nothing. Whatever else a repeat finds counts as in any other measurement.
     """
-    low = {_place(r) for r in first if is_low_figure(r)}
-    low_again = {_place(r) for r in again if is_low_figure(r)}
+    low = {place_of(r) for r in first if is_low_figure(r)}
+    low_again = {place_of(r) for r in again if is_low_figure(r)}
+
+    def once(result: GateResult) -> GateResult:
+        figures = (known.get(place_of(result), "no figure") for known in (at_first, repeated))
+        text = "{} at first, {} when it was repeated: one of two".format(*figures)
+        return replace(_with(result, text), outcome=Outcome.WARN)
+
     for result in first:
-        place = _place(result)
+        place = place_of(result)
         if not is_low_figure(result):
             yield result
         elif place not in repeated:
@@ -49,29 +72,19 @@ def two_of_two(
         elif place in low_again:
             yield _with(result, f"also when it was repeated, {repeated[place]}")
         else:
-            yield _once(result, at_first, repeated)
+            yield once(result)
     known = {_kind(r) for r in first if r.outcome is Outcome.WARN}
     for result in again:
         if is_low_figure(result):
-            yield from (_once(result, at_first, repeated),) if _place(result) not in low else ()
+            yield from (once(result),) if place_of(result) not in low else ()
         elif result.outcome not in GOOD or (
             result.outcome is Outcome.WARN and result.reason not in _FIGURES and _kind(result) not in known
         ):
             yield result
 
 
-def _place(result: GateResult) -> Place:
-    return result.metric, result.device
-
-
 def _kind(result: GateResult) -> tuple[str, str]:
     return result.rule, result.device
-
-
-def _once(result: GateResult, at_first: Mapping[Place, str], repeated: Mapping[Place, str]) -> GateResult:
-    figures = (known.get(_place(result), "no figure") for known in (at_first, repeated))
-    text = "{} at first, {} when it was repeated: one of two".format(*figures)
-    return replace(_with(result, text), outcome=Outcome.WARN)
 
 
 def _with(result: GateResult, text: str) -> GateResult:
