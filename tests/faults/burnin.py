@@ -112,7 +112,7 @@ def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tupl
     elif step.gate == "host_memory":
         text, status = memory_outputs.words(rack, node)
     elif step.gate == "nccl_node":
-        text, status = network_outputs.on_one_node(rack, node, step.argv)
+        text, status = network_outputs.on_one_node(rack, node, step)
     elif step.gate == "nccl_group" and step.peers:
         text, status = network_outputs.of_group(rack, step)
     elif step.gate == "nccl_group":

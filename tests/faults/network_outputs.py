@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.nccl_proof import log_file
+from clusterctl.core.gates.planning.step import AGAIN
 from clusterctl_lab.simulator import machine, nccl_debug_log, nccl_tests
 from clusterctl_lab.simulator.peers import Peer
 from faults.domain_outputs import members_of, nccl_problem
@@ -66,11 +67,12 @@ def _left(rack: Rack, step: GateStep, client: str, server: str, rail: int) -> fl
     return min(ends)
 
 
-def _peer(rack: Rack, node: str, run: str, argv: Sequence[str]) -> Peer:
+def _peer(rack: Rack, node: str, run: str, argv: Sequence[str], *, first: bool = False) -> Peer:
     gone = {c.gpu for c in rack.of("gpu_gone", node)}
     factor = rack.spread(rack.noise.nccl, run, node)
     way = "network" if _NO_RACK_NVLINK in argv and run != _ONE_NODE else "nvlink"
-    for change in (c for c in rack.of("nccl", node) if c.path in ("", way)):
+    # What shows in a share of the measurements shows in the first one of the node alone.
+    for change in (c for c in rack.of("nccl", node) if c.path in ("", way) and (c.share == 1 or first)):
         factor *= change.factor
     own = [c.factor for c in rack.of("pair", node) if c.share == 1]
     return Peer(
@@ -88,9 +90,9 @@ def _peer(rack: Rack, node: str, run: str, argv: Sequence[str]) -> Peer:
     )
 
 
-def on_one_node(rack: Rack, node: str, argv: Sequence[str]) -> tuple[str, int]:
+def on_one_node(rack: Rack, node: str, step: GateStep) -> tuple[str, int]:
     """The output and exit status of NCCL's test on one node."""
-    text, status = _run(argv, [(_peer(rack, node, _ONE_NODE, argv), len(views(node)))])
+    text, status = _run(step.argv, [(_peer(rack, node, _ONE_NODE, step.argv, first=step.name != AGAIN), len(views(node)))])
     for change in rack.of("nccl_output", node):
         text = _WRONG.sub(rf"\g<1>{change.value}", text) if change.path == "wrong" else text.replace(change.path, change.value)
     return text, status

@@ -35,7 +35,7 @@ class Change(_Model):
         value: what is shown instead; of storage how many blocks are wrong, of training `weights` where a rank has others.
         path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, or a disk; `{pci}` is the address of the device.
         factor: what is left of a healthy number; clock: the same of the clock.
-        share: of the samples, of the meetings with others, of the products, or of three measurements from the first on, that show it.
+        share: of the samples, of the meetings with others, of the products, or of two or three measurements from the first on, that show it.
     """
 
     kind: Kind

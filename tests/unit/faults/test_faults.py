@@ -233,6 +233,7 @@ def test_each_row_of_added_gates_is_held_to_a_result() -> None:
     assert {row.id for row in ROWS if row.must_pass} == {
         "disk_low_in_one_of_three_measurements",
         "few_corrected_errors_while_memory_is_loaded",
+        "nccl_low_in_one_of_two_measurements",
         "node_with_cables_50_m_longer",
         "whole_tray_low_by_binning",
         "tray_slows_down_by_software_for_seconds",
