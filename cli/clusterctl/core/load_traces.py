@@ -5,14 +5,14 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.gpu_stress import GATE, TRACE
-from clusterctl.core.gates.planning.step import AGAIN
+from clusterctl.core.gates.planning.step import AGAIN, TRACE
 from clusterctl.model.load_trace import LOAD_FIGURES, GpuLoad, LoadTrace, MissingTrace, NoPicture
 from clusterctl_tools.gpu import UnreadableGpuError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from clusterctl.core.gates.load_gate import LoadGate
     from clusterctl.model.gate_result import RawRecord
     from clusterctl.model.trace_sample import TraceSample
     from clusterctl_tools.gpu import GpuUnderLoad
@@ -31,21 +31,21 @@ _LONGEST = 200
 _UNSEEN = 1000
 
 
-def node_traces(records: Sequence[RawRecord], node: str, named: Collection[str]) -> Iterator[LoadTrace | MissingTrace]:
-    """The load of a node, and its repeat where there was one; `named`: GPUs that results to look at name."""
-    own = [r for r in records if (r.gate, r.node) == (GATE.name, node)]
+def node_traces(gate: LoadGate, records: Sequence[RawRecord], node: str, named: Collection[str]) -> Iterator[LoadTrace | MissingTrace]:
+    """The load of a node by a gate, and its repeat where there was one; `named`: GPUs that results to look at name."""
+    own = [r for r in records if (r.gate, r.node) == (gate.name, node)]
     repeated = any(r.step.startswith(f"{AGAIN}.") for r in own)
     for is_again in (False, True) if repeated else (False,):
         step = f"{AGAIN}.{TRACE}" if is_again else TRACE
         found = next((r for r in own if r.step == step), None)
-        yield MissingTrace(is_again, NoPicture.NO_TRACE) if found is None else _drawn(found, named, is_again=is_again)
+        yield MissingTrace(is_again, NoPicture.NO_TRACE) if found is None else _drawn(gate, found, named, is_again=is_again)
 
 
-def _drawn(record: RawRecord, named: Collection[str], *, is_again: bool) -> LoadTrace | MissingTrace:
+def _drawn(gate: LoadGate, record: RawRecord, named: Collection[str], *, is_again: bool) -> LoadTrace | MissingTrace:
     samples = sorted(record.trace, key=lambda s: s.at_s)
     if not samples:
         return MissingTrace(is_again, NoPicture.NOT_TRACED, record.error)
-    read = [_answer(s) for s in samples]
+    read = [_answer(gate, s) for s in samples]
     answers = [{} if isinstance(one, str) else one for one in read]
     unread = [(s.at_s, one) for s, one in zip(samples, read, strict=True) if isinstance(one, str)]
     if not any(answers):
@@ -78,13 +78,13 @@ def _drawn(record: RawRecord, named: Collection[str], *, is_again: bool) -> Load
     )
 
 
-def _answer(sample: TraceSample) -> Answer | str:
+def _answer(gate: LoadGate, sample: TraceSample) -> Answer | str:
     """The GPUs of a sample by name; or what it shows instead."""
     first = next((line.strip() for line in sample.stdout.splitlines() if line.strip()), "")[:_LONGEST]
     if sample.exit_status != 0:
         return first
     try:
-        return {f"gpu{row.index}": row for row in GATE.read_load(sample.stdout)}
+        return {f"gpu{row.index}": row for row in gate.read_load(sample.stdout)}
     except UnreadableGpuError as e:
         return first and str(e)[:_LONGEST]
 

@@ -1,4 +1,4 @@
-"""What the GPUs of a node showed while `gpu_stress` loaded them, as far as a picture needs it."""
+"""What the GPUs of a node showed while a gate loaded them, as far as a picture needs it."""
 
 from __future__ import annotations
 
@@ -101,12 +101,14 @@ class MissingTrace:
 
 @dataclass(frozen=True, slots=True)
 class NodeLoads:
-    """The loads of a node that has something to look at, the repeat last.
+    """The load of a node by a gate that has something to look at, and its repeat.
 
     Attributes:
+        gate: its name.
         run: the run that measured them, where it is not that of the report; else empty.
     """
 
     node: str
+    gate: str
     run: str
     loads: tuple[LoadTrace | MissingTrace, ...]

@@ -64,7 +64,7 @@ class LoadData:
 
 @dataclass(frozen=True, slots=True)
 class NodeLoadData:
-    """The loads of a node. `node`: its place; `missing`: why others are not drawn, as places of texts."""
+    """The load of a node by a gate, and its repeat. `node`: its place; `missing`: why others are not drawn, as places of texts."""
 
     node: int
     drawn: tuple[LoadData, ...]
@@ -76,7 +76,7 @@ def loads_data(loads: Sequence[NodeLoads], nodes: Mapping[str, int], place: Plac
     for one in loads:
         yield NodeLoadData(
             nodes[one.node],
-            tuple(_load_data(load, f"gpu_stress: {measured_text(one, load)}", place) for load in one.loads if isinstance(load, LoadTrace)),
+            tuple(_load_data(load, measured_text(one, load), place) for load in one.loads if isinstance(load, LoadTrace)),
             tuple(place(f"{measured_text(one, m)}: {why_text(m)}") for m in one.loads if not isinstance(m, LoadTrace)),
         )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clusterctl.model.load_trace import GpuLoad, MissingTrace, NodeLoads
 
 _WHY = {
-    NoPicture.NO_ROOM: "a page has room for the loads of so many nodes, worst first, and this is not one of them",
+    NoPicture.NO_ROOM: "a page has room for so many loads, worst first, and this is not one of them",
     NoPicture.NO_RECORDS: "the run directory has no raw records of it",
     NoPicture.DAMAGED: "its raw records cannot be read",
     NoPicture.NO_TRACE: "its raw records have no trace of clocks, power and temperatures",
@@ -65,14 +65,14 @@ def load_words(loads: Iterable[NodeLoads]) -> Iterator[LoadWords]:
                 )
 
 
-def nodes_without_room(loads: Iterable[NodeLoads]) -> int:
-    """How many nodes have no picture because others were worse."""
+def loads_without_room(loads: Iterable[NodeLoads]) -> int:
+    """How many have no picture because others were worse."""
     return sum(not isinstance(load, LoadTrace) and load.why is NoPicture.NO_ROOM for node in loads for load in node.loads)
 
 
 def measured_text(node: NodeLoads, load: LoadTrace | MissingTrace) -> str:
-    """`the load`, `the repeat of the load`, with the run that measured it where it is an earlier one."""
-    return ("the repeat of the load" if load.is_again else "the load") + (f", from {node.run}" if node.run else "")
+    """`gpu_stress: the load`, `gpu_stress: the repeat of the load`, with the run that measured it where it is an earlier one."""
+    return f"{node.gate}: {'the repeat of the load' if load.is_again else 'the load'}" + (f", from {node.run}" if node.run else "")
 
 
 def gpus_text(gpus: Sequence[GpuLoad]) -> str:

@@ -114,7 +114,7 @@ class Page:
         heatmap_of: the earlier runs that measured the heatmap; empty where this run did.
         data: what is drawn on demand.
         curves: what is to be looked at over time, in words.
-        loads: what GPUs showed under load, in words; `loads_left`: how many nodes with something to look at have no room.
+        loads: what GPUs showed under load, in words; `loads_left`: how many with something to look at have no room.
     """
 
     run: RunRow

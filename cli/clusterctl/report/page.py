@@ -14,7 +14,7 @@ from clusterctl.report.alike import alike, first_of_same_nodes
 from clusterctl.report.curve_rows import curve_words
 from clusterctl.report.details import Details
 from clusterctl.report.heatmap_cells import tables
-from clusterctl.report.load_words import load_words, nodes_without_room
+from clusterctl.report.load_words import load_words, loads_without_room
 from clusterctl.report.model import Heatmap, Page
 from clusterctl.report.rows import problem_rows
 from clusterctl.report.series_drawing import LARGE
@@ -77,5 +77,5 @@ def page_of(report: RunReport) -> Page:
         data=Details().collect(sections, tables(heat), report.curves, report.loads, report.timeline),
         curves=tuple(map(curve_words, report.curves.drawn)),
         loads=tuple(load_words(report.loads)),
-        loads_left=nodes_without_room(report.loads),
+        loads_left=loads_without_room(report.loads),
     )

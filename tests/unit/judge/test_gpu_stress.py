@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.core.gates.gpu_stress import GATE
+from clusterctl.core.gates.gpu_stress import GATE, GpuStress
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.planning.gate_plan import plan_again
 from clusterctl.core.gates.subject import subject_of
@@ -26,6 +26,7 @@ from support.recorded import recorded
 
 if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
+    from clusterctl_tools.gpu import GpuUnderLoad
 
 EXAMPLES = yaml.safe_load((CASES / "judge_gpu_stress" / "cases.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "gpu_stress", "metric": "gemm", "kind": "floor", "value": 715.0, "unit": "TFLOPS", **SOURCE}
@@ -258,3 +259,12 @@ def test_what_fails_is_what_was_low_both_times(first: set[int], again: set[int])
     found = judge([one_node()], twice(next(slow), next(slow)), level="standard", gates=["gpu_stress"])
     assert {r.device for r in found if r.outcome is Outcome.FAIL} == {f"gpu{gpu}" for gpu in first & again}
     assert {r.device for r in found if r.outcome is Outcome.WARN} == {f"gpu{gpu}" for gpu in first ^ again}
+
+
+def test_a_trace_is_judged_by_the_reader_of_its_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(_gate: object, text: str) -> list[GpuUnderLoad]:
+        return [replace(row, slowdowns=("ACME throttle",)) if row.index == 3 else row for row in nvidia_smi.parse_load(text)]
+
+    monkeypatch.setattr(GpuStress, "read_load", read)
+    found = [r for r in judged({"gpus": 8}) if r.outcome is Outcome.FAIL]
+    assert [(r.rule, r.device, r.found) for r in found] == [("slowdown", "gpu3", "ACME throttle")]

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.core.gates.load_gate import load_gates
+from clusterctl.core.gates.torch_gemm import GATE as TORCH_GEMM
+from clusterctl.core.load_traces import node_traces
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.load_trace import NodeLoads
 from clusterctl.report import drift_page
 from clusterctl.report.page import render_page
 from pages.__main__ import unmet
@@ -15,7 +19,7 @@ from pages.goals import GOALS, WIDTHS, Goal
 from pages.measure import BROKEN_WORDS, FAINT, FAINT_SHAPES, measure, opened
 from support.big_report import big_report, recorded_findings
 from support.browser import MISSING, browser, program
-from support.traced_loads import report_with_loads
+from support.traced_loads import report_with_loads, traced
 from unit.drift.test_outputs import NOW as DRIFT_AT
 from unit.drift.test_outputs import body as drift_body
 from unit.report.test_inert import HOSTILE, spoiled
@@ -226,6 +230,25 @@ def test_the_load_of_a_gpu_stress_that_failed_is_drawn_when_its_node_is_opened(c
         assert page.evaluate(BROKEN_WORDS) == []
         assert page.evaluate(FAINT) == []
         assert page.evaluate(FAINT_SHAPES) == []
+
+
+def test_a_load_is_drawn_for_each_gate_and_a_single_gpu_has_its_name(chromium: Browser, folder: Path) -> None:
+    file = folder / "gates.html"
+    report = report_with_loads(6, 1, gates=[gate.name for gate in load_gates()])
+    name = report.sections[0].name
+    alone = traced({"gpus": 1, "slow": {0: {"clock": 1350, "from": 10}}}, name, gate="torch_gemm")
+    loads = (*report.loads, NodeLoads(name, "torch_gemm", "", tuple(node_traces(TORCH_GEMM, [alone], name, []))))
+    file.write_text(render_page(replace(report, loads=loads)), encoding="utf-8")
+    page = opened(chromium, file)
+    page.locator('.rack a[href="#r012-n01"]').click()
+    figures = page.locator("figure.load")
+    figures.first.wait_for()
+    assert [words.split("\n")[0].removesuffix(" simulated") for words in figures.locator("figcaption").all_inner_texts()] == [
+        *("gpu_stress: the load", "gpu_stress: the repeat of the load"),
+        *("torch_gemm: the load", "torch_gemm: the repeat of the load"),
+        "torch_gemm: the load",
+    ]
+    assert [words.strip() for words in figures.last.locator(".legend > span").all_inner_texts()] == ["gpu0"]
 
 
 def test_the_table_of_a_load_is_reached_with_the_keyboard_and_there_without_script(chromium: Browser, folder: Path) -> None:

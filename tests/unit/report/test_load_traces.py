@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 from clusterctl.adapters import raw_records as rawfile
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.commands.report_outputs import write_bundle, write_page
+from clusterctl.core.gates import torch_gemm
+from clusterctl.core.gates.gpu_stress import GATE
+from clusterctl.core.gates.load_gate import load_gates
 from clusterctl.core.gates.registry import gate_names
 from clusterctl.core.load_traces import MOST_LINES, node_traces
 from clusterctl.core.node_curves import MOST, MOST_OF_NODE
@@ -61,7 +64,7 @@ class Texts(list[str]):
 
 def drawn_of(load: LoadTrace | MissingTrace) -> tuple[LoadData, Texts]:
     texts = Texts()
-    (found,) = loads_data([NodeLoads("n1", "", (load,))], {"n1": 0}, texts.place)
+    (found,) = loads_data([NodeLoads("n1", GATE.name, "", (load,))], {"n1": 0}, texts.place)
     return found.drawn[0], texts
 
 
@@ -69,8 +72,8 @@ def drawn_of(load: LoadTrace | MissingTrace) -> tuple[LoadData, Texts]:
 def test_case(case: dict[str, Any]) -> None:
     other = replace(traced({"samples": 0}), step="gpu0")
     own = [] if "record" in case and case["record"] is None else [replace(traced(case), **case.get("record", {}))]
-    (load,) = node_traces([other, *own], "n1", case.get("named", []))
-    (first, *_) = load_words([NodeLoads("n1", "", (load,))])
+    (load,) = node_traces(GATE, [other, *own], "n1", case.get("named", []))
+    (first, *_) = load_words([NodeLoads("n1", GATE.name, "", (load,))])
     if "why" in case:
         assert load == MissingTrace(is_again=False, why=NoPicture(case["why"]), detail=case.get("detail", ""))
         assert first.slowdown.startswith("not drawn: ")
@@ -90,7 +93,7 @@ def test_case(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", JUDGED, ids=lambda c: c["name"])
 def test_gpus_that_the_judge_names_are_those_of_the_picture(case: dict[str, Any]) -> None:
     named = {r.device for r in judged(case) if r.node == "n1" and r.outcome not in QUIET and r.device}
-    (load,) = node_traces(records("n1", case, case.get("slow", {})), "n1", named)
+    (load,) = node_traces(GATE, records("n1", case, case.get("slow", {})), "n1", named)
     if isinstance(load, LoadTrace):
         assert {g.device for g in load.gpus if g.is_named} == named
     else:
@@ -98,16 +101,18 @@ def test_gpus_that_the_judge_names_are_those_of_the_picture(case: dict[str, Any]
 
 
 def test_a_repeat_is_drawn_beside_the_load_and_one_without_a_trace_is_missed() -> None:
-    first, again = node_traces([hot("n1", samples=20), hot("n1", samples=9, step="again.trace")], "n1", ["gpu6"])
+    first, again = node_traces(GATE, [hot("n1", samples=20), hot("n1", samples=9, step="again.trace")], "n1", ["gpu6"])
     assert isinstance(first, LoadTrace)
     assert isinstance(again, LoadTrace)
     assert [(one.is_again, one.samples, one.moments[-1]) for one in (first, again)] == [(False, 20, 95.0), (True, 9, 40.0)]
-    _, lost = node_traces([hot("n1", samples=20), replace(hot("n1", samples=9), step="again.gpu0")], "n1", ["gpu6"])
+    _, lost = node_traces(GATE, [hot("n1", samples=20), replace(hot("n1", samples=9), step="again.gpu0")], "n1", ["gpu6"])
     assert lost == MissingTrace(is_again=True, why=NoPicture.NO_TRACE)
 
 
 def test_a_moment_that_is_not_as_the_others_is_in_the_picture() -> None:
-    (load,) = node_traces([traced({"samples": 1440, "slow": {3: {"clock": 345, "reasons": "0x48", "from": 700, "until": 701}}})], "n1", [])
+    (load,) = node_traces(
+        GATE, [traced({"samples": 1440, "slow": {3: {"clock": 345, "reasons": "0x48", "from": 700, "until": 701}}})], "n1", []
+    )
     assert isinstance(load, LoadTrace)
     gpu = load.gpus[3]
     assert len(load.moments) == len(gpu.values[0]) == 40
@@ -116,7 +121,7 @@ def test_a_moment_that_is_not_as_the_others_is_in_the_picture() -> None:
 
 
 def test_what_is_gone_has_no_line_and_what_is_idle_has_none() -> None:
-    (load,) = node_traces([traced({"gone": {5: 8}, "idle": [0, 19]})], "n1", [])
+    (load,) = node_traces(GATE, [traced({"gone": {5: 8}, "idle": [0, 19]})], "n1", [])
     assert isinstance(load, LoadTrace)
     assert [v is None for v in load.gpus[0].values[0]] == [True, *[False] * 7, *[True] * 12]
     one, texts = drawn_of(load)
@@ -132,8 +137,8 @@ SAMPLES = st.lists(st.builds(TraceSample, NUMBER, NUMBER, st.none() | st.integer
 
 @given(SAMPLES, st.lists(st.sampled_from(["", "gpu0", "gpu9", "mlx5_0"]), max_size=2))
 def test_any_trace_is_drawn_in_its_box_or_missed_with_a_reason(samples: list[TraceSample], named: list[str]) -> None:
-    (load,) = node_traces([replace(traced({}), trace=tuple(samples))], "n1", named)
-    assert all(words.slowdown for words in load_words([NodeLoads("n1", "", (load,))]))
+    (load,) = node_traces(GATE, [replace(traced({}), trace=tuple(samples))], "n1", named)
+    assert all(words.slowdown for words in load_words([NodeLoads("n1", GATE.name, "", (load,))]))
     if isinstance(load, LoadTrace):
         one, _ = drawn_of(load)
         assert all(0 <= x <= LARGE.width for x in one.across)
@@ -143,12 +148,12 @@ def test_any_trace_is_drawn_in_its_box_or_missed_with_a_reason(samples: list[Tra
         assert {len(slow) for slow in one.slowed} <= {0, len(one.across)}
 
 
-def measured(store: Store, run: RunRow, runs: list[RawRecord], node: str = BAD) -> Path:
+def measured(store: Store, run: RunRow, runs: list[RawRecord], node: str = BAD, gate: str = GATE.name) -> Path:
     """Store a bad result of a run, with its evidence."""
-    file = Path(run.directory) / "gates" / "gpu_stress" / f"{node}.json"
+    file = Path(run.directory) / "gates" / gate / f"{node}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(rawfile.gate_document("gpu_stress", node, runs)), encoding="utf-8")
-    store.save_gate_results(run.id, [a_bad_load(node)])
+    file.write_text(json.dumps(rawfile.gate_document(gate, node, runs)), encoding="utf-8")
+    store.save_gate_results(run.id, [a_bad_load(node, gate=gate)])
     return file
 
 
@@ -156,12 +161,13 @@ def loads_of(store: Store, run: RunRow) -> dict[str, NodeLoads]:
     return {one.node: one for one in with_pictures(store, collect(store, run, Path("/"))).loads}
 
 
-def test_the_trace_of_the_run_is_drawn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("gate", [gate.name for gate in load_gates()])
+def test_the_trace_of_the_run_is_drawn_whatever_gate_made_it(tmp_path: Path, gate: str) -> None:
     store, run = provisioned_rack(tmp_path)
-    measured(store, run, [hot(BAD)])
+    measured(store, run, [hot(BAD, gate=gate)], gate=gate)
     (found,) = loads_of(store, run).values()
     (load,) = found.loads
-    assert (found.node, found.run) == (BAD, "")
+    assert (found.node, found.gate, found.run) == (BAD, gate, "")
     assert isinstance(load, LoadTrace)
     assert [(g.device, g.slowed_s) for g in load.gpus if g.is_named] == [("gpu6", (620.0, 925.0))]
     write_page(store, run, tmp_path / "page.html")
@@ -181,7 +187,7 @@ def test_the_report_of_a_run_that_measured_nothing_has_the_trace_of_the_run_that
     (found,) = loads_of(store, store.run(later.id)).values()
     assert (found.node, found.run) == (BAD, run.id)
     assert isinstance(found.loads[0], LoadTrace)
-    assert {w.measured for w in load_words([found])} == {f"the load, from {run.id}"}
+    assert {w.measured for w in load_words([found])} == {f"gpu_stress: the load, from {run.id}"}
 
 
 DAMAGED = ("", "{", "[]", '{"schema_version": 1, "records": [{"step": "trace"}]}', '{"schema_version": 99, "records": []}', "\x00")
@@ -235,33 +241,42 @@ def test_the_worst_nodes_are_drawn_and_the_others_counted() -> None:
     )
     named[45] = replace(named[45], gate_results=two)
     chosen = loads_with_room(named)
-    assert chosen == {s.name for s in (*named[50:], named[45], *named[30 : 30 + MOST_LOADS - 11])}
-    left = tuple(NodeLoads(s.name, "", (MissingTrace(is_again=False, why=NoPicture.NO_ROOM),)) for s in named if s.name not in chosen)
+    assert chosen == {(s.name, GATE.name) for s in (*named[50:], named[45], *named[30 : 30 + MOST_LOADS - 11])}
+    rest = [s.name for s in named if (s.name, GATE.name) not in chosen]
+    left = tuple(NodeLoads(n, GATE.name, "", (MissingTrace(is_again=False, why=NoPicture.NO_ROOM),)) for n in rest)
     html = render_page(replace(report, sections=tuple(named), loads=left))
-    assert "36 nodes whose gpu_stress is not a pass: no picture of the load, because others were worse." in html
-    assert "no picture of the load" not in render_page(report_with_loads(6, 2))
+    assert "36 loads of GPUs with something to look at: no picture, because others were worse." in html
+    assert "because others were worse" not in render_page(report_with_loads(6, 2))
+
+
+def test_each_node_has_its_worst_load_before_any_has_a_second() -> None:
+    stress, torch = GATE.name, torch_gemm.GATE.name
+    report = big_report(4)
+    warned = [replace(s, gate_results=(a_bad_load(s.name, outcome=Outcome.WARN), a_bad_load(s.name, gate=torch))) for s in report.sections]
+    names = [s.name for s in warned]
+    assert loads_with_room(warned) == {*((n, torch) for n in names), *((n, stress) for n in names[:2])}
+    assert loads_with_room(warned[:3]) == {(n, g) for n in names[:3] for g in (stress, torch)}
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda g: f"{g.nodes} nodes")
 def test_a_page_with_its_times_and_all_the_loads_and_curves_it_may_have_is_as_small_as_promised(goal: Goal) -> None:
-    report = report_with_loads(goal.nodes, min(MOST_LOADS, goal.nodes), gpus=MOST_LINES)
+    report = report_with_loads(goal.nodes, goal.nodes, gpus=MOST_LINES, gates=[gate.name for gate in load_gates()])
     names = [s.name for s in report.sections]
     many = [made_up_curve(names[i % len(names)], f"mlx5_{i}", 90.0 + i) for i in range(min(MOST, MOST_OF_NODE * len(names)))]
-    left = [NodeLoads(n, "", (MissingTrace(is_again=False, why=NoPicture.NO_ROOM),)) for n in names[MOST_LOADS:]]
     timeline = report_with_times(goal.nodes, gate_names()).timeline
-    full = replace(report, curves=replace(report.curves, drawn=tuple(many)), loads=(*report.loads, *left), timeline=timeline)
+    full = replace(report, curves=replace(report.curves, drawn=tuple(many)), timeline=timeline)
     assert len(render_page(full).encode()) <= goal.size
 
 
 def test_whatever_a_sample_holds_is_text() -> None:
     said = "".join(HOSTILE).splitlines()[0]
-    (load,) = node_traces([traced({"answers": {2: {"status": 1, "text": said}}, "named": []})], "n1", [said])
-    (missed,) = node_traces([traced({"samples": 1, "answers": {0: {"status": 1, "text": said}}})], "n1", [])
+    (load,) = node_traces(GATE, [traced({"answers": {2: {"status": 1, "text": said}}, "named": []})], "n1", [said])
+    (missed,) = node_traces(GATE, [traced({"samples": 1, "answers": {0: {"status": 1, "text": said}}})], "n1", [])
     report = big_report(6)
     name = report.sections[3].name
-    html = render_page(replace(report, loads=(NodeLoads(name, said, (load, missed)),)))
+    html = render_page(replace(report, loads=(NodeLoads(name, GATE.name, said, (load, missed)),)))
     html.encode()
-    plain = render_page(replace(report, loads=(NodeLoads(name, "run", (load, missed)),)))
+    plain = render_page(replace(report, loads=(NodeLoads(name, GATE.name, "run", (load, missed)),)))
     assert [a for t, a in Tags(html).seen if t == "script"] == [("type", "id"), ("type", "id"), ()]
     assert not {"img", "iframe", "object"} & {t for t, _ in Tags(html).seen}
     assert len(Tags(html).seen) == len(Tags(plain).seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
 from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, two_of_two
-from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
+from clusterctl.core.gates.planning.step import AGAIN, TRACE, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl_tools.gpu import GpuUnderLoad
 
-TRACE = "trace"
 _REPEATED = f"{AGAIN}."
 _COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} sensors`), the power limit of {gpu} and its cold plate or heat sink"
 # By rule.
@@ -82,9 +81,9 @@ class _Measured:
         compared = zip(self.results, by_peers(self.results, self.evidence), strict=True)
         return tuple(low if is_low_figure(low) else r for r, low in compared if r.node == node)
 
-    def figures(self, gate: Gate[Any], node: str) -> dict[tuple[str, str], str]:
+    def figures(self, gate: GpuStress, node: str) -> dict[tuple[str, str], str]:
         """The figures of a node, for people."""
-        return load_figures(gate, self.evidence.subjects[node], self.rates, self.traces.get(node), nvidia_smi.parse_load)
+        return load_figures(gate, self.evidence.subjects[node], self.rates, self.traces.get(node), gate.read_load)
 
 
 class GpuStress(Gate[GpuStressSettings]):
@@ -187,7 +186,7 @@ class GpuStress(Gate[GpuStressSettings]):
             results += broken.values()
             rates |= {(name, r.device): self.samples(self.output_of(r))[0].value for r in loads if r.step not in broken}
             traces |= {r.node: r for r in own if r.step == TRACE}
-        results += judge_load(self, evidence, rates, traces, nvidia_smi.parse_load)
+        results += judge_load(self, evidence, rates, traces, self.read_load)
         simulated = {r.node for r in evidence.records if r.simulated}
         judged = {s.name for s in evidence.judged}
         hinted = (with_hint(self, replace(r, simulated=r.node in simulated)) for r in results if r.node in judged)

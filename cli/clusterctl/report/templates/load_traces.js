@@ -31,8 +31,9 @@ const loadTraces = (found, { text, make, canvas, key, values }) => {
     const named = names.slice(0, one.named);
     const keys = named.length > kinds.length ? [key("own", named.join(", "))] : named.map((name) => key("own", name));
     if (named.length <= kinds.length) keys.forEach((made, i) => made.firstChild.style.setProperty("border-top-style", borders[i]));
-    const others = names.length - named.length;
-    if (others) keys.push(key("median", named.length ? `the ${others} others` : `all ${others} GPUs`));
+    const others = names.slice(one.named);
+    const said = named.length ? `the ${others.length} others` : `all ${others.length} GPUs`;
+    if (others.length) keys.push(key("median", others.length === 1 ? others[0] : said));
     if (one.slowed.some(Boolean)) keys.push(make("span", "", make("b", "bad", "✗"), " slowed down"));
     return make("p", "legend", ...keys);
   };

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # What is measured once more: the step of a node by itself, and the rounds of suspects with proven partners.
 AGAIN = "again"
+# What a gate reads of the hardware meanwhile.
+TRACE = "trace"
 
 
 class Side(StrEnum):
