@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clusterctl.report.details import PageData
     from clusterctl.report.load_words import LoadWords
     from clusterctl.report.margins import Margin
+    from clusterctl.report.timeline_words import TimelineWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ class Page:
         data: what is drawn on demand.
         curves: what is to be looked at over time, in words.
         loads: what GPUs showed under load, in words; `loads_left`: how many with something to look at have no room.
+        timeline: what took the time, in words; None where none was read.
     """
 
     run: RunRow
@@ -134,6 +136,7 @@ class Page:
     curves: tuple[CurveWords, ...]
     loads: tuple[LoadWords, ...]
     loads_left: int
+    timeline: TimelineWords | None
 
     @property
     def counts(self) -> dict[State, int]:

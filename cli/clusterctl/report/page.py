@@ -20,6 +20,7 @@ from clusterctl.report.rows import problem_rows
 from clusterctl.report.series_drawing import LARGE
 from clusterctl.report.templating import environment, own_file, own_script
 from clusterctl.report.tiles import is_dense, tiled_racks
+from clusterctl.report.timeline_words import PHASE_HEADS, timeline_words
 from clusterctl.terminal.states import SIGNS
 from clusterctl_validators.finding import GOOD
 
@@ -49,6 +50,7 @@ def render_page(report: RunReport) -> str:
             script=script,
             digest=digest,
             box=LARGE,
+            phase_heads=PHASE_HEADS,
         )
     )
 
@@ -78,4 +80,5 @@ def page_of(report: RunReport) -> Page:
         curves=tuple(map(curve_words, report.curves.drawn)),
         loads=tuple(load_words(report.loads)),
         loads_left=loads_without_room(report.loads),
+        timeline=timeline_words(report.timeline) if report.timeline else None,
     )

@@ -1,35 +1,20 @@
-"""What took the time of a run -> what the page draws, and the same in words. Pure."""
+"""What took the time of a run -> what the page draws. Pure."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
 
-from clusterctl.model.run_timeline import TimesFrom
 from clusterctl.report.inert import visible
-from clusterctl.terminal.names import counted, duration_text
+from clusterctl.report.timeline_words import phase_times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from clusterctl.model.run_timeline import NodeTimes, RunTimeline, TimeSpan
+    from clusterctl.model.run_timeline import RunTimeline, TimeSpan
 
-PHASE_HEADS = ("phase", "nodes", "first begin", "last end", "median", "slowest node", "last to end")
 _TENTHS = 10
 _OPEN = -1
-# A phase in which no node spent more has no slowest node: who it is means nothing.
-_NOTHING_S = 1.0
-# So many names are in a sentence.
-_NAMED = 4
-_SOURCES = {
-    TimesFrom.PHASES: "",
-    TimesFrom.STEPS: "This run recorded no phases of its own: they are from the states of its nodes, which change when the last node of a phase is through.",
-    TimesFrom.ANSWERS: "",
-    TimesFrom.GATES: "Only gates have times in this run, by the clocks of the nodes.",
-    TimesFrom.NOTHING: "No times are recorded in this run.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +26,6 @@ class TimelineData:
         phases, gates: names, phases in the order of their first begin.
         nodes, node_gates: of each node of the page (phase or gate, begin, end, phase or gate, ...).
         slowest: of each phase the place of its slowest node; -1 where it has none.
-        heads, rows: a table of the same.
-        notes: what is to be known of it.
-        said: all of it in a line.
     """
 
     length: int
@@ -53,37 +35,11 @@ class TimelineData:
     nodes: tuple[tuple[int, ...], ...]
     node_gates: tuple[tuple[int, ...], ...]
     slowest: tuple[int, ...]
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Phase:
-    """A phase of all nodes. `took`: node -> seconds that it spent in it; `ends`: node -> its last end; both of nodes whose ends are all recorded."""
-
-    name: str
-    begins: tuple[float, ...]
-    took: Mapping[str, float]
-    ends: Mapping[str, float]
-    unended: int
-
-    @property
-    def slowest(self) -> str:
-        """The node that took longest; empty where none ended, or none took any time."""
-        node = max(self.took, key=self.took.__getitem__, default="")
-        return node if node and self.took[node] >= _NOTHING_S else ""
-
-    @property
-    def last(self) -> str:
-        """The node that ended last; empty where none ended."""
-        return max(self.ends, key=self.ends.__getitem__, default="")
 
 
 def timeline_data(timeline: RunTimeline) -> TimelineData:
-    """The picture and its words."""
-    phases = sorted(_phases(timeline.nodes), key=lambda p: (min(p.begins), max(p.ends.values(), default=0.0)))
+    """The picture."""
+    phases = phase_times(timeline.nodes)
     names = tuple(p.name for p in phases)
     gates = tuple(dict.fromkeys(g.what for n in timeline.nodes for g in n.gates))
     places = {n.node: i for i, n in enumerate(timeline.nodes)}
@@ -95,84 +51,7 @@ def timeline_data(timeline: RunTimeline) -> TimelineData:
         nodes=tuple(_flat(n.phases, names) for n in timeline.nodes),
         node_gates=tuple(_flat(n.gates, gates) for n in timeline.nodes),
         slowest=tuple(places.get(p.slowest, -1) for p in phases),
-        heads=PHASE_HEADS,
-        rows=tuple(tuple(map(visible, _row(p))) for p in phases),
-        notes=tuple(map(visible, _notes(timeline))),
-        said=visible(_said(timeline, phases)),
     )
-
-
-def _phases(nodes: Sequence[NodeTimes]) -> Iterator[_Phase]:
-    found: dict[str, dict[str, list[TimeSpan]]] = defaultdict(lambda: defaultdict(list))
-    for node in nodes:
-        for span in node.phases:
-            found[span.what][node.node].append(span)
-    for name, own in found.items():
-        ended: dict[str, list[tuple[float, float]]] = {}
-        for node_name, spans in own.items():
-            pairs = [(s.began_s, s.ended_s) for s in spans if s.ended_s is not None]
-            if len(pairs) == len(spans):
-                ended[node_name] = pairs
-        yield _Phase(
-            name,
-            tuple(s.began_s for spans in own.values() for s in spans),
-            {n: sum(end - begin for begin, end in pairs) for n, pairs in ended.items()},
-            {n: max(end for _, end in pairs) for n, pairs in ended.items()},
-            len(own) - len(ended),
-        )
-
-
-def _row(phase: _Phase) -> tuple[str, ...]:
-    number = len(phase.took) + phase.unended
-    nodes = f"{number}, {phase.unended} without an end" if phase.unended else str(number)
-    begin = duration_text(min(phase.begins))
-    if not phase.took:
-        return (phase.name, nodes, begin, "not recorded", "", "", "")
-    slowest, last = phase.slowest, phase.last
-    return (
-        phase.name,
-        nodes,
-        begin,
-        duration_text(phase.ends[last]),
-        duration_text(median(phase.took.values())),
-        f"{slowest}: {duration_text(phase.took[slowest])}" if slowest else "",
-        f"{last}: {duration_text(phase.ends[last])}",
-    )
-
-
-def _said(timeline: RunTimeline, phases: Sequence[_Phase]) -> str:
-    """`3 min 56 s: check 4 s, apply 2 min 17 s (slowest r1-n2) ...`."""
-    whole = duration_text(timeline.length_s) + ("" if timeline.is_over else " until now")
-    parts = []
-    for phase in phases:
-        if phase.took:
-            took = duration_text(max(phase.ends.values()) - min(phase.begins))
-            parts.append(f"{phase.name} {took}" + (f" (slowest {phase.slowest})" if phase.slowest and len(phase.took) > 1 else ""))
-        else:
-            parts.append(f"{phase.name} without an end")
-    return f"{whole}: {', '.join(parts) or 'no phases recorded'}"
-
-
-def _notes(timeline: RunTimeline) -> Iterator[str]:
-    if timeline.damaged:
-        yield f"Its own times cannot be read: {timeline.damaged}"
-    if note := _SOURCES[timeline.came_from]:
-        yield note
-    never = [n.node for n in timeline.nodes if not n.phases]
-    if never and timeline.came_from is not TimesFrom.NOTHING:
-        yield f"{counted(len(never), 'node')} began no phase: {_some(never)}."
-    if not timeline.has_end:
-        yield "The run was killed and its end is not recorded: the picture ends with the last time that is."
-    if any(s.ended_s is None for n in timeline.nodes for s in n.phases):
-        yield "A bar with a dashed edge has no recorded end: " + ("the run was cut off in it." if timeline.is_over else "the run goes on.")
-    if timeline.out_of_order:
-        yield f"{counted(timeline.out_of_order, 'time')} left out: the end is before the begin, or the begin before the run. A clock was set meanwhile, or the record is damaged."
-    if timeline.other_clocks:
-        yield f"Gates of {counted(len(timeline.other_clocks), 'node')} not drawn, because they are outside of the run by the clock of the node: {_some(timeline.other_clocks)}."
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def _flat(spans: Sequence[TimeSpan], names: Sequence[str]) -> tuple[int, ...]:

@@ -17,7 +17,8 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_timeline import RunTimeline, TimesFrom, TimeSpan
 from clusterctl.report.page import render_page
-from clusterctl.report.timeline_rows import PHASE_HEADS, timeline_data
+from clusterctl.report.timeline_rows import timeline_data
+from clusterctl.report.timeline_words import PHASE_HEADS, timeline_words
 from clusterctl.workflows.collect_pictures import with_pictures
 from clusterctl.workflows.collect_report import collect
 from pages.goals import GOALS, Goal
@@ -48,12 +49,13 @@ def test_case(case: dict[str, Any]) -> None:
     assert {n: phases[n] for n in case["nodes"]} == case["nodes"]
     gates = {n.node: shown(n.gates) for n in timeline.nodes}
     assert {n: gates[n] for n in case.get("node_gates", {})} == case.get("node_gates", {})
-    data = timeline_data(timeline)
-    assert data.said == case.get("said", data.said)
-    assert [list(row) for row in data.rows] == case.get("rows", [list(row) for row in data.rows])
-    assert all(len(row) == len(PHASE_HEADS) for row in data.rows)
-    assert set(case.get("notes", ())) <= set(data.notes)
-    assert data.notes[:1] == ((case["first_note"],) if "first_note" in case else data.notes[:1])
+    words = timeline_words(timeline)
+    assert words.said == case.get("said", words.said)
+    assert [list(row) for row in words.rows] == case.get("rows", [list(row) for row in words.rows])
+    assert all(len(row) == len(PHASE_HEADS) for row in words.rows)
+    assert [row[0] for row in words.rows] == list(timeline_data(timeline).phases)
+    assert set(case.get("notes", ())) <= set(words.notes)
+    assert words.notes[:1] == ((case["first_note"],) if "first_note" in case else words.notes[:1])
 
 
 def test_the_picture_has_the_numbers_of_the_words() -> None:
@@ -139,6 +141,12 @@ def test_names_of_nodes_and_phases_are_text_in_the_page() -> None:
     spoiled = render_page(replace(report, timeline=replace(report.timeline, nodes=tuple(hostile), damaged="".join(HOSTILE))))
     assert set(Tags(spoiled).seen) == set(Tags(plain).seen)
     assert Tags(spoiled).comments == []
+
+
+def test_the_table_of_phases_is_in_the_page_once() -> None:
+    html = render_page(report_with_times(6))
+    for words in ("10 min 01 s", "r012-n04: 15 min 00 s", "began no phase: r012-n05", "last to end"):
+        assert html.count(words) == 1, words
 
 
 def test_a_page_without_times_has_no_such_section() -> None:

@@ -92,6 +92,11 @@ def test_the_time_of_many_nodes_has_a_row_for_each_rack(chromium: Browser, tmp_p
 def test_the_time_of_a_run_is_there_without_script(chromium: Browser, tmp_path: Path) -> None:
     file = tmp_path / "times.html"
     file.write_text(render_page(report_with_times(6)), encoding="utf-8")
-    text = opened(chromium, file, 390, script=False).locator("body").inner_text()
+    page = opened(chromium, file, 390, script=False)
+    summary = page.locator("details.timeline > summary")
+    assert "(slowest r012-n04)" in summary.inner_text()
+    summary.focus()
+    page.keyboard.press("Enter")
+    text = page.locator(".times").inner_text()
     for words in ("1 node began no phase: r012-n05.", "10 min 01 s", "r012-n04: 15 min 00 s"):
         assert words in text

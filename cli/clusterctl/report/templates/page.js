@@ -242,7 +242,9 @@
   for (const one of document.querySelectorAll("details.table")) onFirstOpening(one, () => table(Number(one.dataset.table)));
   for (const one of document.querySelectorAll("details.spread")) onFirstOpening(one, () => spread(data().spreads[Number(one.dataset.spread)]));
   const inRacks = racks.map((rack, i) => ({ name: rack.querySelector("b").textContent, start: first[i], size: Number(rack.dataset.size) }));
-  for (const one of document.querySelectorAll("details.timeline")) onFirstOpening(one, () => timeline(data().timeline, { make, canvas, values, folded, linked, names: data().names, racks: inRacks }));
+  // Below its table, which is in the page.
+  const times = (one) => one.querySelector(".times").append(...timeline(data().timeline, { make, canvas, folded, linked, names: data().names, racks: inRacks }));
+  for (const one of document.querySelectorAll("details.timeline")) onFirstOpening(one, () => times(one) || []);
   if (racks.length === 1) open(racks[0]);
 
   const openNode = (name) => {

@@ -1,6 +1,6 @@
 "use strict";
 // Draws what took the time of a run, a row for each node or rack; `page.js` hands over what it draws with.
-const timeline = (found, { make, canvas, values, folded, linked, names, racks }) => {
+const timeline = (found, { make, canvas, folded, linked, names, racks }) => {
   // More nodes than this are folded into a row for each rack.
   const most = 40;
   const wide = 1000, tall = 20;
@@ -72,7 +72,5 @@ const timeline = (found, { make, canvas, values, folded, linked, names, racks })
   else legend.push(key("waits", "waits"));
   if (found.gates.length) legend.push(key("gate", "a gate of the burn-in, by the clock of the node"));
   if (found.slowest.some((node) => node >= 0)) legend.push(key("slowest", "slowest of its phase"));
-  const rows = found.phases.length ? [make("p", "legend", ...legend), make("p", "time-ends", make("span", "", "0:00"), make("span", "", clock(found.length))), ...(isFolded ? racks.map(rackRow) : names.map((_, node) => nodeRow(node)))] : [];
-  const table = found.rows.length ? [values("phases", found.heads, found.rows)] : [];
-  return [make("div", "body times", ...found.notes.map((note) => make("p", "quiet", note)), ...table, ...rows)];
+  return found.phases.length ? [make("p", "legend", ...legend), make("p", "time-ends", make("span", "", "0:00"), make("span", "", clock(found.length))), ...(isFolded ? racks.map(rackRow) : names.map((_, node) => nodeRow(node)))] : [];
 };
