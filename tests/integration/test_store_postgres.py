@@ -21,7 +21,7 @@ from clusterctl.model.recorded_hardware import RecordedHardware
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.lease_race import acquire_in_race
-from support.nights import NIGHT_BAD, NIGHT_NAMES, upper_result, write_nights
+from support.nights import NIGHT_BAD, NIGHT_NAMES, night_run, upper_result, write_nights
 from support.old_store import LATER, OLD_FINDINGS, assert_same_findings, create_old_database, row_counts
 from support.postgres import binaries, server
 from support.stores import a_node, a_result, a_run, bring, burn_in, findings, fresh
@@ -80,14 +80,18 @@ def test_stored_evidence_is_returned(store: Store) -> None:
 
 def test_measurements_over_time_are_those_of_sqlite(store: Store, tmp_path: Path) -> None:
     with fresh(tmp_path) as other:
-        found = []
+        found, beside = [], []
         for one in (store, other):
             run = write_nights(one, range(1, 5), bad_in=3)
             results = [upper_result(Outcome.FAIL if n == NIGHT_BAD else Outcome.PASS, n, 3.0 + i) for i, n in enumerate(NIGHT_NAMES)]
             one.save_gate_results(run.id, results)
             wanted = {curve_key(r) for r in one.gate_results(NIGHT_BAD, run.id) if r.outcome is Outcome.FAIL}
             found.append(one.recorded_curves(wanted, run.started_at))
+            node = one.node(NIGHT_BAD)
+            assert node
+            beside.append(one.fleet_of_runs({key.figure for key in wanted}, node.profile, [night_run(i).id for i in range(1, 5)]))
     assert found[0] == found[1]
+    assert beside[0] == beside[1] == found[0].fleet
     assert len(found[0].past) == 4 + 1
     assert {key.figure.metric: len(days) for key, days in found[0].fleet.items()} == {"bandwidth_average": 4, "latency": 1}
 

@@ -83,8 +83,8 @@ def made_up_curve(node: str, device: str, newest: float) -> NodeCurve:
         for day, value in zip(days, values, strict=True)
     )
     fleet = tuple(None if i in (0, 4) else FleetDay(day, 71, 364.0 + i % 3, 377.1 + i % 4, 390.0 - i % 2) for i, day in enumerate(days))
-    series = MeasurementSeries("rdma_pair", "bandwidth_average", device, "Gb/s", "", None, "6.24", 360.0, points)
-    return NodeCurve(node, series, 360.0, is_upper=False, fleet=fleet, earlier_part=(True, True, *[False] * (CURVE_RUNS - 2)))
+    series = MeasurementSeries("rdma_pair", "bandwidth_average", device, "Gb/s", "", None, "6.24", 360.0, points, fleet)
+    return NodeCurve(node, series, 360.0, is_upper=False, earlier_part=(True, True, *[False] * (CURVE_RUNS - 2)))
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert
 
-from clusterctl.adapters.store import tables
+from clusterctl.adapters.store import Store, tables
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.part import Part
@@ -16,12 +16,14 @@ from clusterctl.model.state import State
 from clusterctl.serve.access import Access, access_of
 from clusterctl.serve.app import web_app
 from clusterctl.workflows.browse import Browser
+from support.nights import night_run
 from support.stores import a_finding, a_node, a_result, a_run, bring, burn_in, findings, fresh
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from clusterctl.adapters.store import Store
+    from clusterctl.model.gate_result import GateResult
     from clusterctl.serve.guard import Guard
 
 FIRST, SECOND = "20260314-090000-provision-aaaa", "20260315-090000-burnin-bbbb"
@@ -112,3 +114,20 @@ def write_fleet(folder: Path, racks: int, per_rack: int) -> None:
                 for gpu in range(8)
             ]
             connection.execute(insert(tables.parts), parts)
+
+
+def measure_fleet(folder: Path, nights: int, figures: int, devices: int, measured: int) -> None:
+    """Nightly runs of all its nodes, with results of some, evenly spread."""
+    with Store.open(store_url(folder)) as store:
+        names = sorted(n.name for n in store.nodes())
+        places = [-(-i * len(names) // measured) for i in range(measured)]
+        for night in range(1, nights + 1):
+            run = night_run(night)
+            store.start_run(run, names)
+            store.save_gate_results(run.id, (r for i in places for r in _measured(names[i], figures, devices, i / 1e4)))
+
+
+def _measured(name: str, figures: int, devices: int, more: float) -> Iterator[GateResult]:
+    for place in range(figures * devices):
+        figure, device = divmod(place, devices)
+        yield replace(a_result(node=name, device=f"mlx5_{device}"), metric=f"bandwidth_{figure}", value=190.125 + device + more)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from clusterctl.core.fleet_days import beside_fleet, figure_of
 from clusterctl.core.gates.judging.own_history import of_earlier_parts
 from clusterctl.core.measured_series import device_of, measured_series
-from clusterctl.model.gate_result import Figure
-from clusterctl.model.measured_curve import CURVE_RULES, CURVE_RUNS, UPPER_RULES, CurveKey, Curves, FleetKey, NodeCurve
+from clusterctl.model.measured_curve import CURVE_RULES, CURVE_RUNS, UPPER_RULES, CurveKey, Curves, NodeCurve
 from clusterctl.model.run_report import WORST_FIRST
 from clusterctl_validators.finding import QUIET
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.model.gate_result import GateResult
-    from clusterctl.model.measured_curve import FleetDay, RecordedCurves
+    from clusterctl.model.measured_curve import FleetDay, FleetKey, RecordedCurves
     from clusterctl.model.measurement_series import MeasurementSeries
     from clusterctl.model.own_history import PastResult
     from clusterctl.model.run_report import NodeSection
@@ -69,24 +68,16 @@ def _of_node(
     is_earlier: Callable[[PastResult], bool],
 ) -> Iterator[NodeCurve]:
     for series in measured_series(past, CURVE_RUNS):
-        figure = Figure(series.gate, series.metric, series.unit, series.op, series.size_bytes or 0)
-        key = CurveKey(section.name, series.device, figure, series.tool_version)
+        key = CurveKey(section.name, series.device, figure_of(series), series.tool_version)
         bad = wanted.get(key)
         if bad is None:
             continue
-        days = fleet.get(FleetKey(figure, series.tool_version, section.record.profile, bad.simulated), ())
-        beside = tuple(_until(days, p.at[:10]) for p in series.points)
+        shown = beside_fleet(series, section.record.profile, fleet)
         # one value beside nothing is no picture
-        if len(series.points) > 1 or any(beside):
+        if len(shown.points) > 1 or any(shown.fleet):
             before = {one.run_id for one in past if curve_key(one.result) == key and is_earlier(one)}
-            earlier = tuple(p.run_id in before for p in series.points)
-            yield NodeCurve(section.name, series, _limit(bad, series), bad.rule in UPPER_RULES, beside, earlier)
-
-
-def _until(days: Sequence[FleetDay], day: str) -> FleetDay | None:
-    """The newest that is not after a day: a node that is measured alone after its repair is compared with what the others read last."""
-    place = bisect_right(days, day, key=lambda d: d.day)
-    return days[place - 1] if place else None
+            earlier = tuple(p.run_id in before for p in shown.points)
+            yield NodeCurve(section.name, shown, _limit(bad, shown), bad.rule in UPPER_RULES, earlier)
 
 
 def _limit(bad: GateResult, series: MeasurementSeries) -> float | None:

@@ -63,11 +63,10 @@ class FleetDay:
 
 @dataclass(frozen=True, slots=True)
 class NodeCurve:
-    """The values of a node or device, oldest first, each with what the fleet read on that day or the last one before.
+    """The values of a node or device beside the fleet.
 
     Attributes:
         limit: what the value to look at is compared with: a floor, or an upper limit where `is_upper`; None where it has none.
-        fleet: one for each point of the series; None where too few nodes were measured until then.
         earlier_part: for each point, whether a part was replaced since: it is of another device.
     """
 
@@ -75,7 +74,6 @@ class NodeCurve:
     series: MeasurementSeries
     limit: float | None
     is_upper: bool
-    fleet: tuple[FleetDay | None, ...]
     earlier_part: tuple[bool, ...]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clusterctl.model.gate_result import Outcome  # noqa: TC001 pydantic reads the annotations
+# Pydantic reads the annotations.
+from clusterctl.model.gate_result import Outcome  # noqa: TC001
+from clusterctl.model.measured_curve import FleetDay  # noqa: TC001
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class MeasurementSeries:
         op, size_bytes: operation and message size; empty and null where the figure has none.
         tool_version: of the tool that measured it; empty where it is not known.
         limit: the floor of the newest value, in `unit`; null where it has none.
+        fleet: of each value, what nodes with the same profile read on that day or the last one before; null where too few were measured until then.
     """
 
     gate: str
@@ -38,3 +41,4 @@ class MeasurementSeries:
     tool_version: str
     limit: float | None
     points: tuple[MeasuredPoint, ...]
+    fleet: tuple[FleetDay | None, ...] = ()

@@ -62,7 +62,7 @@ class CurveData:
 def curve_data(curve: NodeCurve, place: Callable[[str], int]) -> CurveData:
     """A curve, with its texts put into their places."""
     points = curve.series.points
-    drawn = drawing(curve.series, LARGE, curve.limit, curve.fleet)
+    drawn = drawing(curve.series, LARGE, curve.limit)
     words = curve_words(curve)
     return CurveData(
         what=place(words.what),
@@ -75,8 +75,8 @@ def curve_data(curve: NodeCurve, place: Callable[[str], int]) -> CurveData:
         bands=drawn.bands,
         medians=drawn.medians,
         rows=tuple(
-            (place(timestamps.short(p.at)), place(number_text(p.value)), place(_judged(p, earlier=earlier)), place(_beside(p, day)))
-            for p, day, earlier in zip(points, curve.fleet, curve.earlier_part, strict=True)
+            (place(timestamps.short(p.at)), place(number_text(p.value)), place(_judged(p, earlier=earlier)), place(beside_text(p, day)))
+            for p, day, earlier in zip(points, curve.series.fleet, curve.earlier_part, strict=True)
         ),
         marks=tuple((p.outcome is not Outcome.PASS) + 2 * earlier for p, earlier in zip(points, curve.earlier_part, strict=True)),
         simulated=int(any(p.simulated for p in points)),
@@ -95,7 +95,7 @@ def curve_words(curve: NodeCurve) -> CurveWords:
         " ".join(filter(None, (series.gate, series.op, series.metric, size, series.device, series.tool_version))),
         limit.rstrip(),
         f"{number_text(newest.value)} {series.unit}, {outcome_text(newest.outcome)}, newest of {runs}",
-        _beside(newest, curve.fleet[-1]),
+        beside_text(newest, series.fleet[-1]),
         ", ".join(_values(series.points)),
         any(p.simulated for p in series.points),
     )
@@ -120,7 +120,7 @@ def _values(points: Iterable[MeasuredPoint]) -> Iterator[str]:
         yield number_text(point.value) + ("" if point.outcome is Outcome.PASS else f" ({outcome_text(point.outcome)})")
 
 
-def _beside(point: MeasuredPoint, day: FleetDay | None) -> str:
+def beside_text(point: MeasuredPoint, day: FleetDay | None) -> str:
     """`392 (388 to 395), 72 nodes`, with the day where it is not that of the value."""
     if day is None:
         return ""

@@ -48,10 +48,10 @@ class Drawing:
     high: float
 
 
-def drawing(series: MeasurementSeries, box: Box, limit: float | None, fleet: Sequence[FleetDay | None] = ()) -> Drawing:
-    """The values of a series from left to right, one step for each run; `fleet` is what it is compared with at each of them."""
+def drawing(series: MeasurementSeries, box: Box, limit: float | None) -> Drawing:
+    """The values of a series from left to right, one step for each run, with what the fleet read at each of them."""
     values = [p.value for p in series.points]
-    days = [d for d in fleet if d]
+    days = [d for d in series.fleet if d]
     shown = [*values, *(() if limit is None else (limit,)), *(d.low for d in days), *(d.high for d in days)]
     low, high = min(shown), max(shown)
     span: float = (high - low) or 1.0
@@ -65,7 +65,7 @@ def drawing(series: MeasurementSeries, box: Box, limit: float | None, fleet: Seq
         share: float = (value - low) / span
         return round(box.height - box.edge - share * tall, 1)
 
-    stretches = tuple(_stretches([(across(i), d) if d else None for i, d in enumerate(fleet)], box.edge))
+    stretches = tuple(_stretches([(across(i), d) if d else None for i, d in enumerate(series.fleet)], box.edge))
     return Drawing(
         _points([(across(i), up(v)) for i, v in enumerate(values)]),
         None if limit is None else up(limit),
@@ -78,8 +78,8 @@ def drawing(series: MeasurementSeries, box: Box, limit: float | None, fleet: Seq
 
 def sparkline(series: MeasurementSeries) -> Drawing:
     """The small one of a row of a table; a single value is a line, as its point would not be seen."""
-    points = series.points * 2 if len(series.points) == 1 else series.points
-    return drawing(replace(series, points=points), SMALL, series.limit)
+    twice = replace(series, points=series.points * 2, fleet=series.fleet * 2) if len(series.points) == 1 else series
+    return drawing(twice, SMALL, series.limit)
 
 
 def _stretches(beside: Sequence[_Beside | None], edge: int) -> Iterator[list[_Beside]]:

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from clusterctl.core.lifecycle import MEANING
 from clusterctl.model.rack_condition import RackCondition
+from clusterctl.report.curve_rows import beside_text
 from clusterctl.report.series_drawing import sparkline
 from clusterctl.report.templating import environment, own_file
 from clusterctl.serve import parameters as p
@@ -68,7 +69,7 @@ def _handler(
 
 def _page(template: str, status: int = 200, **values: Any) -> Response:
     made = environment(_TEMPLATES).get_template(f"{template}.html.j2")
-    return HTMLResponse(made.render(values, signs=SIGNS, meaning=MEANING, sparkline=sparkline), status)
+    return HTMLResponse(made.render(values, signs=SIGNS, meaning=MEANING, sparkline=sparkline, beside=beside_text), status)
 
 
 def _fleet(source: Source, *, condition: RackCondition | None, offset: int) -> dict[str, Any]:

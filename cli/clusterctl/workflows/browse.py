@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.core.fleet_days import beside_fleet, figure_of
 from clusterctl.core.measured_series import measured_series
 from clusterctl.model.browsed import NodePage, RunPage
 from clusterctl.model.errors import NothingRecordedError, UnknownNodeError
@@ -58,8 +59,9 @@ class Browser:
             record = store.node(name)
             if record is None:
                 raise UnknownNodeError(target=name, near="")
-            past = store.past_results([name], bad_ones=True)
-            return NodePage(node_story(store, record, _RUNS), measured_series(past, LAST_RUNS))
+            series = measured_series(store.past_results([name], bad_ones=True), LAST_RUNS)
+            fleet = store.fleet_of_runs({figure_of(s) for s in series}, record.profile, {p.run_id for s in series for p in s.points})
+            return NodePage(node_story(store, record, _RUNS), tuple(beside_fleet(s, record.profile, fleet) for s in series))
 
     def runs(self) -> tuple[Sequence[RunRow], frozenset[str]]:
         """The newest runs, newest first, and the ids of those whose process is gone."""

@@ -52,9 +52,9 @@ def test_the_device_that_failed_is_drawn_beside_the_fleet_of_each_day(store: Sto
     (curve,) = drawn(store, write_nights(store, range(1, 5), bad_in=4))
     assert (curve.node, curve.series.device, curve.limit) == (NIGHT_BAD, DEVICES[1], 180.0)
     assert [(p.value, p.outcome) for p in curve.series.points] == [(191.0, Outcome.PASS)] * 3 + [(98.1, Outcome.FAIL)]
-    assert [d and (d.day, d.nodes, d.median) for d in curve.fleet] == [(f"2026-03-{i:02d}", 9, 195.0) for i in range(1, 5)]
-    assert curve.fleet[0]
-    assert (curve.fleet[0].low, curve.fleet[0].high) == (191.0, 199.0)
+    assert [d and (d.day, d.nodes, d.median) for d in curve.series.fleet] == [(f"2026-03-{i:02d}", 9, 195.0) for i in range(1, 5)]
+    assert curve.series.fleet[0]
+    assert (curve.series.fleet[0].low, curve.series.fleet[0].high) == (191.0, 199.0)
 
 
 def test_a_curve_ends_with_the_run_of_the_report_and_has_the_last_runs(store: Store) -> None:
@@ -68,7 +68,7 @@ def test_a_curve_ends_with_the_run_of_the_report_and_has_the_last_runs(store: St
 def test_a_node_that_is_measured_alone_is_compared_with_the_last_day_of_the_fleet(store: Store) -> None:
     write_nights(store, range(1, 3), bad_in=2)
     (curve,) = drawn(store, write_nights(store, range(3, 4), bad_in=2, names=(NIGHT_BAD,)))
-    assert [d and d.day for d in curve.fleet] == ["2026-03-01", "2026-03-02", "2026-03-02"]
+    assert [d and d.day for d in curve.series.fleet] == ["2026-03-01", "2026-03-02", "2026-03-02"]
     assert curve_words(curve).fleet.endswith("9 nodes on 2026-03-02")
 
 
@@ -76,7 +76,7 @@ def test_other_profiles_and_versions_are_no_fleet_of_a_node(store: Store) -> Non
     run = write_nights(store, range(1, 3), bad_in=2)
     store.register([replace(a_node(n, slot=i), groups=("all", "profile_other")) for i, n in enumerate(NIGHT_NAMES[1:], 2)])
     (curve,) = drawn(store, run)
-    assert curve.fleet == (None, None)
+    assert curve.series.fleet == (None, None)
 
 
 def test_values_of_a_node_are_its_worst_whichever_device_it_is_of(store: Store) -> None:
@@ -109,9 +109,9 @@ def test_where_lower_is_better_the_highest_counts(store: Store) -> None:
     (curve,) = drawn(store, run)
     assert ([p.value for p in curve.series.points], curve.is_upper) == ([9.0], True)
     assert curve_words(curve).limit == "upper limit 4 us"
-    assert curve.fleet[0]
-    assert curve.fleet[0].median == 3.0
-    assert curve.fleet[0].high > 3.0
+    assert curve.series.fleet[0]
+    assert curve.series.fleet[0].median == 3.0
+    assert curve.series.fleet[0].high > 3.0
 
 
 def test_one_value_beside_nothing_is_not_drawn(store: Store) -> None:
@@ -141,7 +141,7 @@ def test_only_the_newest_results_of_a_record_are_read(store: Store, monkeypatch:
     monkeypatch.setattr(curve_records, "_NEWEST", 3 * len(NIGHT_NAMES) * len(DEVICES))
     (curve,) = drawn(store, run)
     assert [p.run_id for p in curve.series.points] == [night_run(i).id for i in (8, 9, 10)]
-    assert [d and d.day for d in curve.fleet] == ["2026-03-08", "2026-03-09", "2026-03-10"]
+    assert [d and d.day for d in curve.series.fleet] == ["2026-03-08", "2026-03-09", "2026-03-10"]
 
 
 def test_only_the_newest_values_of_a_fleet_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_only_the_newest_values_of_a_fleet_are_read(store: Store, monkeypatch: p
     monkeypatch.setattr(curve_records, "_OF_FLEET", 2 * len(NIGHT_NAMES) * len(DEVICES))
     (curve,) = drawn(store, run)
     assert len(curve.series.points) == 10
-    assert [d and d.day for d in curve.fleet] == [None] * 8 + ["2026-03-09", "2026-03-10"]
+    assert [d and d.day for d in curve.series.fleet] == [None] * 8 + ["2026-03-09", "2026-03-10"]
 
 
 def all_bad(nodes: int) -> RunReport:
@@ -212,7 +212,7 @@ POINTS = st.lists(st.tuples(VALUES, st.none() | st.lists(VALUES, min_size=3, max
 def test_all_shapes_stay_in_their_box(found: list[tuple[float, list[float] | None]], limit: float | None) -> None:
     points = tuple(MeasuredPoint("r", "2026", v, Outcome.PASS, simulated=False) for v, _ in found)
     fleet = [FleetDay("2026-03-01", 9, *three) if three else None for _, three in found]
-    shapes = drawing(MeasurementSeries("g", "m", "", "Gb/s", "", None, "", limit, points), LARGE, limit, fleet)
+    shapes = drawing(MeasurementSeries("g", "m", "", "Gb/s", "", None, "", limit, points, tuple(fleet)), LARGE, limit)
     drawn = [tuple(map(float, p.split(","))) for s in (shapes.line, *shapes.bands, *shapes.medians) for p in s.split(" ")]
     assert all(0 <= x <= LARGE.width and 0 <= y <= LARGE.height for x, y in drawn)
     assert len(shapes.line.split(" ")) == len(found)

@@ -1,4 +1,4 @@
-"""Measurements over time for the curves of a report. What is read is bounded: the newest results of the record, whatever its age."""
+"""Measurements over time for curves. What is read is bounded: the newest results of the record, whatever its age."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sqlalchemy import String, and_, case, cast, func, or_, select, tuple_
 
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading
+from clusterctl.adapters.store.fleet_sample import sampled_results
 from clusterctl.adapters.store.repository import Repository
 from clusterctl.core.fleet_days import FleetValue, fleet_days
 from clusterctl.model.gate_result import Figure, GateResult, Outcome
@@ -17,9 +18,9 @@ from clusterctl.model.own_history import PastResult
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select
 
-    from clusterctl.model.measured_curve import CurveKey
+    from clusterctl.model.measured_curve import CurveKey, FleetDay
 
 # Twenty runs of a fleet of 1,000 nodes with 100 results each; `clusterctl report` reads them in seconds.
 _NEWEST = 2_000_000
@@ -28,6 +29,7 @@ _OF_FLEET = 500_000
 _AT_A_TIME = 10_000
 # A run has a result for each limit of a figure, and for each bad device of a node.
 _PAST = 8 * CURVE_RUNS
+_OF_VALUE = ("own_device", "own_value", "is_upper")
 _SHOWN = (Outcome.PASS, Outcome.WARN, Outcome.FAIL)
 
 
@@ -40,7 +42,19 @@ class CurveRepository(Repository):
             last = connection.execute(select(func.max(t.gate_results.c.id))).scalar() or 0
             among = and_(t.gate_results.c.id > last - _NEWEST, *_measured(), t.runs.c.started_at <= until)
             past = tuple(_past(row) for row in connection.execute(_own(wanted, among)))
-            return RecordedCurves(past, fleet_days(_fleet_values(connection, _fleet(wanted, among))))
+            of_all = _fleet({k.figure for k in wanted}, t.gate_results, among).order_by(t.gate_results.c.id.desc()).limit(_OF_FLEET)
+            return RecordedCurves(past, fleet_days(_fleet_values(connection, of_all)))
+
+    def fleet_of_runs(self, figures: Collection[Figure], profile: str, runs: Collection[str]) -> dict[FleetKey, tuple[FleetDay, ...]]:
+        """The days of some nodes with this profile, as measured in these runs: for an answer in less than a second, however large the fleet is."""
+        with reading(self._engine) as connection:
+            sampled = sampled_results(connection, runs, profile)
+            if sampled is None:
+                return {}
+            g = t.gate_results
+            of_sampled = sampled.join(g, and_(g.c.node == sampled.c.node, g.c.id > sampled.c.floor))
+            among = and_(g.c.run_id.in_(runs), *_measured())
+            return fleet_days(_fleet_values(connection, _fleet(figures, of_sampled, among)))
 
 
 def _measured() -> tuple[ColumnElement[bool], ...]:
@@ -84,25 +98,29 @@ def _past(row: Row[Any]) -> PastResult:
     return PastResult(result, row.run_id, row.started_at)
 
 
-def _fleet(wanted: Collection[CurveKey], among: ColumnElement[bool]) -> Select[Any]:
-    """A row for each device, or for each node where the values are of nodes, in each run."""
+def _fleet(figures: Collection[Figure], results: FromClause, among: ColumnElement[bool]) -> Select[Any]:
+    """The values of some figures, each with what it is of."""
     g = t.gate_results.c
-    figures = sorted({(k.figure.gate, k.figure.metric) for k in wanted})
+    named = sorted({(f.gate, f.metric) for f in figures})
     device = case((cast(g.peers, String) == "[]", ""), else_=g.device).label("own_device")
     value = func.coalesce(g.best, g.value).label("own_value")
     is_upper = case((g.rule.in_(UPPER_RULES), 1), else_=0).label("is_upper")
     day = func.substr(t.runs.c.started_at, 1, 10).label("day")
     key = (g.gate, g.metric, g.unit, g.op, g.size_bytes, g.tool_version, t.nodes.c.profile, g.simulated, day, g.run_id, g.node)
-    joined = t.gate_results.join(t.runs, t.runs.c.id == g.run_id).join(t.nodes, t.nodes.c.name == g.node)
-    chosen = select(*key, device, value, is_upper).select_from(joined).where(tuple_(g.gate, g.metric).in_(figures), among)
-    newest = chosen.order_by(g.id.desc()).limit(_OF_FLEET).subquery().c
-    of_key = [newest[column.name] for column in key]
-    values = (func.min(newest.own_value), func.max(newest.own_value), func.max(newest.is_upper))
-    return select(*of_key, *values).group_by(*of_key, newest.own_device).order_by(*of_key)
+    joined = results.join(t.runs, t.runs.c.id == g.run_id).join(t.nodes, t.nodes.c.name == g.node)
+    return select(*key, device, value, is_upper).select_from(joined).where(tuple_(g.gate, g.metric).in_(named), among)
 
 
-def _fleet_values(connection: Connection, query: Select[Any]) -> Iterator[FleetValue]:
+def _fleet_values(connection: Connection, values: Select[Any]) -> Iterator[FleetValue]:
+    """A row for each device, or for each node where the values are of nodes, in each run."""
+    one = values.subquery().c
+    of_key = [column for column in one if column.name not in _OF_VALUE]
+    read = (func.min(one.own_value), func.max(one.own_value), func.max(one.is_upper))
+    query = select(*of_key, *read).group_by(*of_key, one.own_device).order_by(*of_key, one.own_device)
     streamed = connection.execution_options(yield_per=_AT_A_TIME).execute(query)
+    keys: dict[tuple[Any, ...], FleetKey] = {}
     for gate, metric, unit, op, size, version, profile, simulated, day, run_id, node, lowest, highest, is_upper in streamed:
-        figure = Figure(gate, metric, unit or "", op, size or 0)
-        yield FleetValue(FleetKey(figure, version, profile, bool(simulated)), day, run_id, node, lowest, highest, bool(is_upper))
+        of = (gate, metric, unit, op, size, version, profile, simulated)
+        if of not in keys:
+            keys[of] = FleetKey(Figure(gate, metric, unit or "", op, size or 0), version, profile, bool(simulated))
+        yield FleetValue(keys[of], day, run_id, node, lowest, highest, bool(is_upper))
