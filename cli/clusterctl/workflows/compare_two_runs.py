@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.core.comparison.compare_runs import compare_runs
+from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.model.run_comparison import NodeEvidence, RunEvidence
 from clusterctl.workflows.collect_report import chosen_run, collect
 from clusterctl.workflows.collect_test_runs import parts_at
@@ -49,6 +50,7 @@ def _evidence(store: Store, run_id: str) -> RunEvidence:
 def _tools(records: Iterable[RawRecord]) -> Mapping[str, Mapping[str, str]]:
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for record in records:
-        if record.tool_version:
-            found[record.node][f"{record.gate} {record.tool}"] = record.tool_version
+        known = record.gate in gate_names()  # a site may have had it then
+        if version := gate_named(record.gate).version_of(record) if known else record.tool_version:
+            found[record.node][f"{record.gate} {record.tool}"] = version
     return found

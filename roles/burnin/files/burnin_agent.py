@@ -247,7 +247,7 @@ class Agent:
 
 
 def tool_version(argv: list[str], environment: dict[str, str]) -> tuple[str, bool]:
-    """The version output of a tool; empty if it does not return within ten seconds."""
+    """The version output of a tool; empty if it does not return within ten seconds, or has no number in its first line, as a help text of nccl-tests."""
     if not argv or shutil.which(argv[0], path=SEARCH) is None:
         return "", False
     try:
@@ -260,7 +260,7 @@ def tool_version(argv: list[str], environment: dict[str, str]) -> tuple[str, boo
     ended_within(process, 10)
     text = output.text().strip()
     first = text.splitlines()[0][:200] if text and process.returncode == 0 else ""
-    return first, "simulated" in text.lower()
+    return first if any(letter.isdigit() for letter in first) else "", "simulated" in text.lower()
 
 
 def program_of(argv: list[str]) -> str:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 def skews(versions: Mapping[str, str], units: Mapping[str, str] | None = None) -> tuple[Sequence[VersionSkew], Sequence[GateResult]]:
     subjects = [subject_of(replace(node(n), place=Place(su=(units or {}).get(n, ""))), TODAY) for n in versions]
-    records = [record("nccl_node", n, nccl(477.0), tool_version=version) for n, version in versions.items()]
+    # Where the tool names no version, NCCL names its own.
+    unnamed = nccl(477.0).replace("NCCL version", "NCCL")
+    records = [record("nccl_node", n, unnamed, tool_version=version) for n, version in versions.items()]
     results = judge(subjects, records, level="standard", gates=["nccl_node"])
     return version_skews({s.name: s.node.place.su for s in subjects}, results), results
 

@@ -110,6 +110,14 @@ class Gate(ABC, Generic[S]):
         """A cheap command that prints the tool's version; empty where the tool has none."""
         return ()
 
+    def version_of(self, record: RawRecord) -> str:
+        """The version of the tool that measured a record: what `version_argv` printed, unless the output itself names it."""
+        return record.tool_version
+
+    def with_versions(self, evidence: Evidence) -> Evidence:
+        """The same evidence, each record with the version that its output names."""
+        return replace(evidence, records=[replace(r, tool_version=self.version_of(r)) for r in evidence.records])
+
     def samples(self, text: str) -> tuple[Sample, ...]:
         """The samples in the tool's output.
 

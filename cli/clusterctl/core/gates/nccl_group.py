@@ -155,6 +155,10 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         """Of nccl-tests."""
         return nccl_rules.VERSION_ARGV
 
+    def version_of(self, record: RawRecord) -> str:
+        """Of nccl-tests and NCCL."""
+        return nccl_rules.version_in(record)
+
     def group_of(self, subject: Subject, variant: str) -> str:
         """The NVLink domain, where NVLink joins the nodes and the variant does not cross it."""
         settings = subject.profile.settings_of(self)

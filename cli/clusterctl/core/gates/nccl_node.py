@@ -52,6 +52,10 @@ class NcclNode(NodeGate[NcclNodeSettings]):
         """Of nccl-tests."""
         return nccl_rules.VERSION_ARGV
 
+    def version_of(self, record: RawRecord) -> str:
+        """Of nccl-tests and NCCL."""
+        return nccl_rules.version_in(record)
+
     def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The rules of NCCL, and the number of GPUs that took part."""
         settings = subject.profile.settings_of(self)

@@ -5,6 +5,7 @@ A slow transport is the reason, not the number: it takes the place of the bandwi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Baseline
 
 UNITS = {"busbw": "GB/s", "busbw_average": "GB/s"}
+# It prints no version; whether the program is the lab's, it does.
 VERSION_ARGV = ("all_reduce_perf", "--help")
+_OF_TESTS = re.compile(r"^# nccl-tests version (\S+) .*\bnccl-library=(\d+)", re.MULTILINE)
+_OF_NCCL = re.compile(r"NCCL version (\d+\.\d+\.\d+)")
 MNNVL_VARIABLE = "NCCL_MNNVL_ENABLE"
 # As NCCL names a channel between the nodes of one NVLink domain (transport/p2p.cc).
 OVER_NVLINK = "P2P/MNNVL"
@@ -106,6 +110,16 @@ class NcclSettings(GateSettings):
         """
         runs = 2 * (at_level(self.iterations, level) + 2) + 2 * _WARMUP
         return runs * self.size_bytes * (2 if self.collective == "all_reduce" else 1) / (busbw_gbs * 1e9)
+
+
+def version_in(record: RawRecord) -> str:
+    """nccl-tests and the NCCL that ran, where the output names them (nccl-tests from 2.17 on); else what is known of the tool, else NCCL alone."""
+    if found := _OF_TESTS.search(record.stdout):
+        code = int(found[2])
+        # NCCL_VERSION_CODE of nccl.h, from 2.9 on.
+        return f"nccl-tests {found[1]}, NCCL {code // 10000}.{code // 100 % 100}.{code % 100}"
+    nccl = _OF_NCCL.search(record.stdout)
+    return record.tool_version or (f"NCCL {nccl[1]}" if nccl else "")
 
 
 def nccl_verdicts(

@@ -76,6 +76,7 @@ def _observed(results: Iterable[GateResult], known: Mapping[str, Subject]) -> It
 def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
     """What a gate judges; where its code raises or gives something else, which a site's may do, none of its nodes passes it."""
     try:
+        evidence = gate.with_versions(evidence)
         results = tuple(_checked(gate, result) for result in gate.judge(evidence))
     except Exception as e:  # noqa: BLE001 the code of a gate may raise anything; other gates are judged all the same
         reason, detail = GateReason.GATE_RAISED, gate_raised(gate, e)

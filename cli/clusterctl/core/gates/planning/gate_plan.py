@@ -162,7 +162,7 @@ def plan_again(
 
 def _repeats(gate: Gate[Any], taking: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
     try:
-        return gate.plan_again(taking, evidence, batches)
+        return gate.plan_again(taking, gate.with_versions(evidence), batches)
     except ClusterctlError:
         raise
     except Exception as e:  # the code of a site's gate may raise anything
