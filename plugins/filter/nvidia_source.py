@@ -20,7 +20,7 @@ _DRIVER = re.compile(
 # NVIDIA's packages for EL are kmod-nvidia-open-dkms and the like.
 _MODULE = re.compile(r"(linux-modules-nvidia|nvidia-dkms|kmod-nvidia)(-|$)")
 _JOINED = {"Debian": "=", "RedHat": "-"}
-_ROW = re.compile(r"^(\S+) (\S+) (\S+)$", re.MULTILINE)
+_ROW = re.compile(r"^(\S+)\t(\S+)\t\S+\t(\S+)$", re.MULTILINE)
 _ABSENT = ("not-installed", "config-files")
 
 
@@ -51,7 +51,7 @@ def installed_of_other_source(source: str, packages: Sequence[Mapping[str, str]]
     Args:
         source: `cuda` or `ubuntu`.
         packages: `name` of each declared package.
-        listed: lines `name version status` of dpkg-query.
+        listed: lines of dpkg-query with tabs: name, version, what is wanted, status.
     """
     declared = {package["name"] for package in packages}
     rows = [row for row in _ROW.findall(listed) if row[0] not in declared and row[-1] not in _ABSENT]

@@ -40,7 +40,7 @@ def test_reboot_and_second_run(loaded: bool, ecc: str, asked: dict[str, bool], t
         "__nvidia_driver_is_loaded": loaded,
         "__nvidia_driver_gpus": [],
         "__nvidia_driver_parameters": {},
-        "__nvidia_driver_params": {},
+        "__nvidia_driver_files": {},
     }
     done = run_play(tmp_path, TASKS, variables=given)
     assert done.code == 0, done.output

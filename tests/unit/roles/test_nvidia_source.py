@@ -77,16 +77,16 @@ def test_what_cannot_work_is_refused(changes: dict[str, Any], reason: str) -> No
 
 
 LISTED = """\
-nvidia-driver-580-open 580.65.06-0ubuntu1 installed
-nvidia-persistenced 580.65.06-0ubuntu1 installed
-libnvidia-compute-580-server 580.126.20-0ubuntu0.24.04.2 half-configured
-linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia 6.8.0-1046.49 installed
-libxnvctrl0 580.65.06-0ubuntu1 installed
-nvidia-settings 510.47.03-0ubuntu4.24.04.1 installed
-nvidia-modprobe 535.54.03-1 installed
-nvidia-container-toolkit 1.18.2-1 installed
-libnvidia-container1 1.18.2-1 installed
-nvidia-dkms-570-open 570.1-1 config-files
+nvidia-driver-580-open\t580.65.06-0ubuntu1\tinstall\tinstalled
+nvidia-persistenced\t580.65.06-0ubuntu1\tinstall\tinstalled
+libnvidia-compute-580-server\t580.126.20-0ubuntu0.24.04.2\tinstall\thalf-configured
+linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia\t6.8.0-1046.49\tinstall\tinstalled
+libxnvctrl0\t580.65.06-0ubuntu1\tinstall\tinstalled
+nvidia-settings\t510.47.03-0ubuntu4.24.04.1\tinstall\tinstalled
+nvidia-modprobe\t535.54.03-1\tinstall\tinstalled
+nvidia-container-toolkit\t1.18.2-1\tinstall\tinstalled
+libnvidia-container1\t1.18.2-1\tinstall\tinstalled
+nvidia-dkms-570-open\t570.1-1\tinstall\tconfig-files
 nvidia-prime
 """
 
@@ -103,7 +103,7 @@ def test_what_is_installed_of_the_other_source() -> None:
 
 
 def test_a_declared_package_of_the_other_source_is_replaced_and_not_refused() -> None:
-    listed = f"nvidia-persistenced {VERSION} installed\n"
+    listed = f"nvidia-persistenced\t{VERSION}\tinstall\tinstalled\n"
     assert installed_of_other_source("cuda", [package("persistenced", "nvidia-persistenced", "580.126.20-1")], listed) == []
     assert installed_of_other_source("cuda", [], listed) == [f"nvidia-persistenced {VERSION}"]
 
