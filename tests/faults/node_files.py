@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import fnmatch
 import json
 from functools import cache, cached_property
+from multiprocessing.util import Finalize
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -152,7 +152,8 @@ def _healthy(kind: RackKind) -> Path:
     """The files of a healthy node, which all nodes of a kind share; once per process."""
     this = kind.hardware
     root = Path(mkdtemp(prefix="faults-"))
-    atexit.register(rmtree, root, ignore_errors=True)
+    # Processes of a pool end without atexit.
+    Finalize(None, rmtree, args=(root,), kwargs={"ignore_errors": True}, exitpriority=0)
     sys = str(root / "sys")
     pseudo_files.write_files(sys, {**sysfs_pci.files(set()), **sysfs_rdma.files("node", {})})
     pseudo_files.make_links(sys, {**sysfs_pci.links(set()), **sysfs_rdma.links()})
