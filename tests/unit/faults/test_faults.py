@@ -54,7 +54,7 @@ ADDED = {
     "adapter_latency_above_the_limit": (True, "fail rdma_latency.upper_limit.latency_typical.above_limit mlx5_4"),
     "adapter_latency_40_percent_above_its_peers": (True, "fail rdma_latency.upper_peers.latency_typical.above_peers mlx5_4"),
     "node_with_cables_50_m_longer": (False, ""),
-    "mount_of_one_node_at_half_of_its_rate": (False, "warn storage_throughput.peers.write_bandwidth.below_peers /mnt/scratch"),
+    "mount_of_one_node_at_half_of_its_rate": (False, "warn storage_throughput.peers.node_write_bandwidth.below_peers /mnt/scratch"),
     "other_content_read_than_was_written": (True, "fail storage_throughput.content.wrong_blocks.wrong_content /mnt/scratch"),
     "rank_25_percent_slower_than_its_equals": (True, "could_not_run training_proxy.slow_rank.slow_rank.rank_slow"),
     "rank_10_percent_slower_than_its_equals": (False, "warn training_proxy.slow_rank.slow_rank.rank_slow gpu3"),

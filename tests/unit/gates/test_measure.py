@@ -315,7 +315,7 @@ def test_lines_that_are_no_records_are_left_out(line: str) -> None:
 
 
 def usual_busbw(name: str, average: float) -> dict[HistoryKey, float]:
-    return {HistoryKey(name, "", Figure("nccl_node", "busbw", "GB/s"), "", simulated=True): average}
+    return {HistoryKey(name, "", Figure("nccl_node", "busbw", "GB/s"), "NCCL 2.28.9", simulated=True): average}
 
 
 @pytest.mark.parametrize(("again", "outcome"), [(479.0, Outcome.PASS), (465.0, Outcome.WARN)])

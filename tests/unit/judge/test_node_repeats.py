@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.judging.two_of_two import of_device_or_figure, two_of_two
 from clusterctl.core.gates.planning.gate_plan import plan_again
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
 
-HOST = "host_to_device_memcpy_ce"
+HOST, BACK = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
 FLOOR_GBS = 460.0
 HOST_FLOOR = {"gate": "nvbandwidth", "metric": HOST, "kind": "floor", "value": 48.0, "unit": "GB/s", **SOURCE}
 REPEATED_CASES: list[dict[str, Any]] = yaml.safe_load((CASES / "node_repeats" / "cases.yml").read_text(encoding="utf-8"))
@@ -102,6 +103,47 @@ def test_a_node_far_below_its_peers_is_repeated_among_their_first_figures() -> N
     assert [(r.node, r.outcome, r.reason) for r in low] == [("n7", Outcome.FAIL, GateReason.BELOW_PEERS)]
     assert [(r.node, r.outcome, r.reason) for r in fine] == [("n7", Outcome.WARN, GateReason.BELOW_PEERS)]
     assert "500 GB/s at first, 599 GB/s when it was repeated" in fine[0].detail
+
+
+def test_a_node_that_is_repeated_stays_among_the_peers_of_the_others() -> None:
+    names = [f"n{i}" for i in range(1, 11)]
+    subjects = [subject(name) for name in names]
+    values = {"n7": 500, "n3": 570}
+    first = [measured("nccl_node", values.get(name, 600), name=name) for name in names]
+    for again in (505, 599):
+        found = {r.node: r.outcome for r in bad(subjects, [*first, measured("nccl_node", again, "again", "n7")], "nccl_node")}
+        assert found == {"n3": Outcome.WARN, "n7": Outcome.FAIL if again == 505 else Outcome.WARN}
+
+
+def host_copies(to_gpus: float, from_gpus: float, step: str = "solo") -> RawRecord:
+    cells = {HOST: to_gpus, BACK: from_gpus}
+    description = {"bandwidth_description": "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)"}
+    cases = [{"name": n, "status": "Passed", **description, "bandwidth_matrix": [[str(v)] * 8]} for n, v in cells.items()]
+    return record("nvbandwidth", "n1", json.dumps({"nvbandwidth": {"version": "v0.8", "testcases": cases}}), step=step, tool_version="1")
+
+
+def test_a_figure_that_passes_has_the_better_value_of_both_measurements() -> None:
+    declared = gates(
+        gates_levels={level: ["nvbandwidth"] for level in LEVELS},
+        gates_settings={"nvbandwidth": {"testcases": [HOST, BACK], "pcie_links": False}},
+        gates_baselines=[HOST_FLOOR, {**HOST_FLOOR, "metric": BACK}],
+    )
+    both = subject_of(node("n1", declared=declared, gpus=8), TODAY)
+    records = [host_copies(31, 52), host_copies(55.3, 55.2, "again")]
+    found = {r.metric: r for r in judge([both], records, level="standard", gates=["nvbandwidth"])}
+    assert (found[HOST].outcome, found[BACK].outcome, found[BACK].value) == (Outcome.WARN, Outcome.PASS, 55.2)
+    assert "52 GB/s at first" in found[BACK].detail
+
+
+def test_two_sizes_of_one_metric_are_two_figures() -> None:
+    results = [
+        GateResult("nccl_node", "n1", Outcome.FAIL, "floor", "busbw", reason=GateReason.BELOW_FLOOR, size_bytes=size) for size in (8, 80)
+    ]
+    place_of = of_device_or_figure(results[:1], results[1:])
+    found = list(
+        two_of_two(results[:1], results[1:], at_first={place_of(results[0]): "1"}, repeated={place_of(results[0]): "3"}, place_of=place_of)
+    )
+    assert [(r.size_bytes, r.outcome) for r in found] == [(8, Outcome.WARN), (80, Outcome.WARN)]
 
 
 def test_wrong_results_of_a_repeat_fail_at_once() -> None:

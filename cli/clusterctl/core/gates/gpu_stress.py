@@ -13,7 +13,7 @@ from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load, load
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
-from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, two_of_two
+from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, of_device, two_of_two
 from clusterctl.core.gates.planning.step import AGAIN, TRACE, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
@@ -166,7 +166,7 @@ class GpuStress(Gate[GpuStressSettings]):
         for name in sorted(again):
             pair = (first, second if name in ended else third)
             at_first, repeated = (one.figures(self, name) for one in pair)
-            results += two_of_two(pair[0].of(name), pair[1].of(name), at_first=at_first, repeated=repeated)
+            results += two_of_two(pair[0].of(name), pair[1].of(name), at_first=at_first, repeated=repeated, place_of=of_device)
         return tuple(results)
 
     def _measured(self, evidence: Evidence) -> _Measured:

@@ -15,7 +15,8 @@ from clusterctl.core.gates.judging.peers import spread_of
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.registry import gate_named
 from clusterctl.core.gates.two_clusters import two_clusters
-from clusterctl.model.gate_result import Baseline, BaselineKind, Figure, GateResult
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import Baseline, BaselineKind, Figure, GateResult, Outcome
 from clusterctl.model.learned import DeviceClass, Learned, NotLearned
 from clusterctl_validators.finding import GOOD
 
@@ -74,6 +75,9 @@ def _measured(entry: Baseline, subject: Subject, results: Sequence[GateResult]) 
     """What a node measured that passes the gate."""
     own = [r for r in results if r.gate == entry.gate]
     if not own or any((r.observed or r.outcome) not in GOOD for r in own):
+        return None
+    # What was low once, and fine when it was repeated, is no value of a good node.
+    if any(r.outcome is Outcome.WARN and r.reason is GateReason.BELOW_FLOOR and r.figure == entry.figure for r in own):
         return None
     of_metric = [r for r in own if (r.metric, r.unit) == (entry.metric, entry.unit) and r.value is not None]
     # A result of pairs names its operation where its floor does not, and no size.

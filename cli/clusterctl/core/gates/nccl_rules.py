@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 UNITS = {"busbw": "GB/s", "busbw_average": "GB/s"}
 # It prints no version; whether the program is the lab's, it does.
 VERSION_ARGV = ("all_reduce_perf", "--help")
-_OF_TESTS = re.compile(r"^# nccl-tests version (\S+) .*\bnccl-library=(\d+)", re.MULTILINE)
+_OF_TESTS = re.compile(r"# nccl-tests version (\S+) .*\bnccl-library=(\d+)")
 _OF_NCCL = re.compile(r"NCCL version (\d+\.\d+\.\d+)")
 MNNVL_VARIABLE = "NCCL_MNNVL_ENABLE"
 # As NCCL names a channel between the nodes of one NVLink domain (transport/p2p.cc).

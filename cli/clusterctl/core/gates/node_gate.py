@@ -12,18 +12,20 @@ from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.own_history import is_low, with_repeats
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
-from clusterctl.core.gates.judging.two_of_two import Place, asks_for_repeat, is_low_figure, of_device_or_metric, two_of_two
+from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, of_device_or_figure, two_of_two
 from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import GateReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import GateResult, RawRecord
+    from clusterctl.model.gate_result import Figure, GateResult, RawRecord
     from clusterctl.model.level import Level
+
+    _Place = tuple[Figure, str]
 
 
 class NodeGate(Gate[S]):
@@ -57,14 +59,12 @@ class NodeGate(Gate[S]):
         results: list[GateResult] = []
         for name in (s.name for s in evidence.judged):
             own, repeat = first.get(name, ()), again.get(name, ())
-            if repeat and name in low and asks_for_repeat(low[name]):
+            lowered = {r.figure for r in (*low.get(name, ()), *low_again.get(name, ())) if is_low_figure(r)}
+            if repeat and lowered:
                 records = [r for r in evidence.records if r.node == name]
-                at_first = self._figures(own, [r for r in records if r.step != AGAIN])
-                repeated = self._figures(repeat, [r for r in records if r.step == AGAIN])
-                place_of = of_device_or_metric(low[name], low_again[name])
-                results += two_of_two(low[name], low_again[name], at_first=at_first, repeated=repeated, place_of=place_of)
-            else:
-                results += with_repeats(own, repeat)
+                results += self._twice(lowered, low[name], low_again[name], records)
+                own, repeat = ([r for r in some if r.figure not in lowered] for some in (own, repeat))
+            results += with_repeats(own, repeat)
         return tuple(results)
 
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
@@ -85,14 +85,24 @@ class NodeGate(Gate[S]):
             found[record.node] = [*found.get(record.node, ()), *own]
         return found
 
-    def _figures(self, results: Sequence[GateResult], records: Sequence[RawRecord]) -> dict[Place, str]:
-        """Metric and device -> its lowest figure in a measurement of a node, for people; under no device that of all of them."""
-        lowest: dict[Place, tuple[float, str]] = {}
-        for result in (r for r in results if r.value is not None):
-            _keep_lowest(lowest, (result.metric, ""), result.value or 0.0, result.unit)
-        for sample in (s for record in records for s in read_record(self, record).samples):
-            for device in {sample.device, sample.peer_device} - {""}:
-                _keep_lowest(lowest, (sample.metric, device), sample.value, sample.unit)
+    def _twice(
+        self, lowered: Collection[Figure], first: Sequence[GateResult], again: Sequence[GateResult], records: Sequence[RawRecord]
+    ) -> Iterator[GateResult]:
+        """The results of one node of the figures that are too low in any of its measurements."""
+        own, repeat = ([r for r in some if r.figure in lowered] for some in (first, again))
+        at_first = self._texts(own, [r for r in records if r.step != AGAIN])
+        repeated = self._texts(repeat, [r for r in records if r.step == AGAIN])
+        return two_of_two(own, repeat, at_first=at_first, repeated=repeated, place_of=of_device_or_figure(own, repeat))
+
+    def _texts(self, results: Sequence[GateResult], records: Sequence[RawRecord]) -> dict[_Place, str]:
+        """Figure and device -> its lowest value in a measurement, for people; under no device that of all of them."""
+        samples = [s for record in records for s in read_record(self, record).samples]
+        lowest: dict[_Place, tuple[float, str]] = {}
+        for r in (r for r in results if r.value is not None):
+            _keep_lowest(lowest, (r.figure, ""), r.value or 0.0, r.unit)
+            for s in (s for s in samples if s.metric == r.metric and r.op in ("", s.op) and r.size_bytes in (None, s.size_bytes)):
+                for device in {s.device, s.peer_device} - {""}:
+                    _keep_lowest(lowest, (r.figure, device), s.value, r.unit)
         return {place: f"{limit_text(value)} {unit}" for place, (value, unit) in lowest.items()}
 
     def _results(self, subject: Subject, record: RawRecord) -> Sequence[GateResult]:
@@ -130,5 +140,5 @@ def _with_low(measured: Mapping[str, Sequence[GateResult]], evidence: Evidence) 
     return found
 
 
-def _keep_lowest(lowest: dict[Place, tuple[float, str]], place: Place, value: float, unit: str) -> None:
+def _keep_lowest(lowest: dict[_Place, tuple[float, str]], place: _Place, value: float, unit: str) -> None:
     lowest[place] = min(lowest.get(place, (value, unit)), (value, unit))

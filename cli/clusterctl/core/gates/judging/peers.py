@@ -102,7 +102,7 @@ def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[Gate
     versions: dict[str, str] = {}
     for record in evidence.records:
         versions.setdefault(record.node, record.tool_version)
-    measured = [r for r in results if _is_comparable(r, evidence)]
+    measured = [r for r in results if _is_figure(r, evidence)]
     values: dict[tuple[str, Figure], float] = {}
     classes: dict[tuple[str, Figure], Hashable] = {}
     for result in measured:
@@ -111,18 +111,19 @@ def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[Gate
         classes[key] = (result.figure, gpu_model_of(evidence.subjects[result.node].node), versions.get(result.node, ""))
     found = standings(values, classes)
     for result in results:
-        if _is_comparable(result, evidence):
+        if _is_figure(result, evidence) and result.rule == "floor" and result.outcome is not Outcome.WARN:
             yield _compared(result, found[result.node, result.figure])
         else:
             yield result
 
 
-def _is_comparable(result: GateResult, evidence: Evidence) -> bool:
+def _is_figure(result: GateResult, evidence: Evidence) -> bool:
+    """Whether a value belongs to its class: also one that is judged already, or the others would lose their peers by it."""
     return (
         result.node in evidence.subjects
-        and result.rule == "floor"
+        and result.rule in ("floor", "peers")
         and result.value is not None
-        and result.outcome in (Outcome.PASS, Outcome.FAIL)
+        and result.outcome in (Outcome.PASS, Outcome.WARN, Outcome.FAIL)
     )
 
 

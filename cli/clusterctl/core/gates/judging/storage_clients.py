@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _LEAST_NODES = 4
 # Shorter phases are not at the same time on all nodes (docs/reference/gates.md).
 _LEAST_S = 1.0
+# A figure of its own: that of the group has the name without it, and a history.
+_OF_NODE = "node_"
 
 
 def slow_clients(group: StorageGroup, slower: float) -> tuple[GateResult, ...]:
@@ -57,7 +59,7 @@ def _slow_at(group: StorageGroup, metric: str, slower: float) -> list[GateResult
                     node=name,
                     outcome=Outcome.WARN,
                     rule="peers",
-                    metric=metric,
+                    metric=_OF_NODE + metric,
                     reason=GateReason.BELOW_PEERS,
                     expected=f">= {limit_text(limit, 3)} {unit}",
                     found=f"{limit_text(rates[name], 3)} {unit}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
@@ -12,10 +12,11 @@ from clusterctl_validators.finding import GOOD
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.gate_result import Figure, GateResult
 
 # metric and device
 Place = tuple[str, str]
+P = TypeVar("P")
 
 _FIGURES = frozenset({GateReason.BELOW_FLOOR, GateReason.BELOW_PEERS})
 
@@ -36,20 +37,20 @@ def of_device(result: GateResult) -> Place:
     return result.metric, result.device
 
 
-def of_device_or_metric(first: Sequence[GateResult], again: Sequence[GateResult]) -> Callable[[GateResult], Place]:
-    """As `of_device` where a device is low in both measurements; else a metric that is low in both has one place, whichever device was lowest."""
-    twice = {of_device(r) for r in first if is_low_figure(r)} & {of_device(r) for r in again if is_low_figure(r)}
-    metrics = {metric for metric, _ in twice}
-    return lambda result: (result.metric, result.device if result.metric in metrics else "")
+def of_device_or_figure(first: Sequence[GateResult], again: Sequence[GateResult]) -> Callable[[GateResult], tuple[Figure, str]]:
+    """Figure and device where a device is low in both measurements; else a figure that is low in both has one place, whichever device was lowest."""
+    low, low_again = ({(r.figure, r.device) for r in own if is_low_figure(r)} for own in (first, again))
+    figures = {figure for figure, _ in low & low_again}
+    return lambda result: (result.figure, result.device if result.figure in figures else "")
 
 
 def two_of_two(
     first: Sequence[GateResult],
     again: Sequence[GateResult],
     *,
-    at_first: Mapping[Place, str],
-    repeated: Mapping[Place, str],
-    place_of: Callable[[GateResult], Place] = of_device,
+    at_first: Mapping[P, str],
+    repeated: Mapping[P, str],
+    place_of: Callable[[GateResult], P],
 ) -> Iterator[GateResult]:
     """The results of a node from both its measurements; `at_first`, `repeated`: the figures of each with their units, for people.
 
