@@ -54,8 +54,8 @@ class TrainingProxySettings(GroupSettings):
         program: a Python interpreter that has PyTorch with NCCL, on all nodes.
         environment: variables for the ranks, `NCCL_*` above all.
         width, layers: of the transformer, with 12 x layers x width^2 weights and a few more: 103 million by default, whose gradients are 411 MB a step.
-            They and `batch` are chosen so that a step waits for the GPU and not for Python, which starts its kernels: on an H100 it was busy for 94 % of
-            the time and a step took 54 ms, within 1 % (docs/hardware-notes.md). Of a model of half the width and 4096 tokens the CPU decided: 24 ms, within 13 %.
+            They and `batch` are chosen so that a step waits for the GPU and not for Python, which starts its kernels: on an H100 it took 54 ms within 1.5 %,
+            at 196 TFLOPS (docs/hardware-notes.md). With half the width, 4 layers and 4096 tokens it took 24 ms within 13 %, at 57 TFLOPS.
         sequence, batch: tokens of a sequence, and sequences of a rank in each step.
         steps: the first tenth counts for no time. Assumed: no public number says how many show a rank that is slow.
         loss_falls_percent: by which the mean loss of the last tenth of all steps must be below that of the first tenth. Assumed; the default model fell by
