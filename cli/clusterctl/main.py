@@ -38,6 +38,7 @@ VERBS: dict[str, str] = {
     "breaker": "Show what may leave the pool now; reset the circuit breaker.",
     "power": "Switch drained nodes on and off by their BMCs.",
     "bmc": "Show the log, sensors, protocols and console of BMCs.",
+    "logs": "Show the kernel log or the journal of nodes.",
     "release": "Return a quarantined or drained node to `registered`.",
     "forget": "Delete nodes from the record.",
     "status": "Show the state of nodes.",

@@ -24,6 +24,7 @@ from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.pools.read_back import is_member
 from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
 from clusterctl.adapters.pools.slurm_commands import SlurmCommands
+from clusterctl.core.parsers.host_log import dmesg_entries, journal_entries
 from clusterctl.core.saved_plan import parse_saved_plan
 from clusterctl.model.bmc_report import BmcReport, BmcSection
 from clusterctl.model.errors import ClusterctlError
@@ -32,9 +33,10 @@ from support.recorded import RECORDED
 from support.redfish_tree import invented, recorded_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from clusterctl.adapters.pools.base import Pool
+    from clusterctl.model.node_log import HostLogEntry
     from clusterctl_tools.redfish import BmcRequest
 
 NAME = "r12-n01"
@@ -85,6 +87,15 @@ EVENTS = """events:
     - {name: pager, webhook: "https://pager.example.org:8443/hook?a=1", token_env: PAGER, types: ["clusterctl.node.*"], timeout_s: 2.5, attempts: 3}
     - {name: log, command: [logger, -t, clusterctl]}
 """
+JOURNAL = """{"__REALTIME_TIMESTAMP":"1795819014667336","PRIORITY":"4","_BOOT_ID":"be54","SYSLOG_IDENTIFIER":"kernel","MESSAGE":[78,27,255]}
+{"__REALTIME_TIMESTAMP":"1795819014667300","MESSAGE":["a",[98]],"_COMM":"sshd"}
+{"__REALTIME_TIMESTAMP":"1795819014667299","MESSAGE":null}
+"""
+DMESG = """kern  :warn  : 2026-11-27T22:37:10,498559+01:00 NVRM: Xid (PCI:0000:38:00): 13, pid='<unknown>'
+  second line
+2026-11-27T22:37:11,498559+00:00 veth2: entered promiscuous mode
+"""
+_LOGGED_AT = re.compile(r"[0-9]{1,4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
 def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
@@ -96,6 +107,8 @@ def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
         ("input API server", NODES, _api_server),
         ("input scontrol", [SLURM, SLURM + SLURM.replace(NAME, "r12-n02")], _scontrol),
         ("input plan", [PLAN], _plan),
+        ("input journal", [JOURNAL], lambda text: _host_log(journal_entries(text)[0])),
+        ("input dmesg", [DMESG], lambda text: _host_log(dmesg_entries(text)[0])),
         ("input config", [CONFIG, EVENTS], _config),
     ]
 
@@ -112,6 +125,15 @@ def _bmc(tree: dict[str, Any], text: str) -> str:
     with patch("clusterctl_tools.redfish.exchange", answer):
         report: object = read_report(BmcAccess(NAME, "https://192.0.2.1", "u", "p"), BmcLimits(5, verify=False), tuple(BmcSection), 3)
     return "" if isinstance(report, BmcReport) else "no report"
+
+
+def _host_log(entries: Sequence[HostLogEntry]) -> str:
+    """Every entry has a time and can be printed."""
+    for entry in entries:
+        if not _LOGGED_AT.fullmatch(entry.at):
+            return f"no time: {entry.at!r}"
+        "".join((entry.boot, entry.level, entry.program, entry.message or "")).encode()
+    return ""
 
 
 def _api_server(text: str) -> str:

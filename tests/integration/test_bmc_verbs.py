@@ -1,4 +1,4 @@
-"""The verbs `power`, `bmc` and `inventory --parts` as they are typed: real inventory, SSH, TLS and database; the BMC and the node are fakes."""
+"""The verbs `power`, `bmc`, `logs` and `inventory --parts` as they are typed: real inventory, SSH, TLS and database; the BMC and the node are fakes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SYSTEM = "/redfish/v1/Systems/Node.1"
 STAT = "1 (systemd) S 0 1 1 0 -1 4194560 60 70 8 9 10 11 12 13 20 0 1 0 100 170000 3000 1844 1 1 0"
+XID = '{"__REALTIME_TIMESTAMP":"1795819014667336","PRIORITY":"4","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"NVRM: Xid (PCI:0000:38:00): 79"}'
 
 
 class Site:
@@ -40,6 +41,10 @@ class Site:
             return
         if "boot_id" in (process.command or ""):
             process.stdout.write(f"boot-{len(self.bmc.resets)}\n100.0 200.0\n{STAT}\n".encode())
+            process.exit(0)
+            return
+        if "journalctl" in (process.command or ""):
+            process.stdout.write(f"{XID}\n".encode())
             process.exit(0)
             return
         shell = await asyncio.create_subprocess_shell(process.command or "", stdout=asyncio.subprocess.PIPE)
@@ -128,3 +133,18 @@ def test_parts_are_read_over_ssh_and_shown_from_the_record(site: Site) -> None:
     code, _, err = site.run("inventory", "n1", "--parts", "--read")
     assert code == ExitCode.UNREACHABLE
     assert "n1: parts not read" in err
+
+
+def test_the_log_of_a_node_is_read_over_ssh(site: Site) -> None:
+    found = site.json("logs", "n1")
+    assert [(n["name"], n["outcome"], n["source"], [e["level"] for e in n["entries"]]) for n in found["nodes"]] == [
+        ("n1", "read", "journal", ["warn"])
+    ]
+    code, text, _ = site.run("logs", "n1", "--journal", "--since", "2h", "--lines", "50")
+    assert (code, text) == (0, "n1  2026-11-27T22:36:54.667336Z  warn    kernel: NVRM: Xid (PCI:0000:38:00): 79\n")
+    wanted = [c for c in site.node.commands if "journalctl" in c]
+    assert ("--since=-900s --lines=201 _TRANSPORT=kernel" in wanted[0], wanted[1].endswith("--since=-7200s --lines=51")) == (True, True)
+    site.bmc.tree[SYSTEM]["PowerState"] = "Off"
+    code, text, _ = site.run("logs", "n1")
+    assert code == ExitCode.UNREACHABLE
+    assert text.startswith("n1  not reached: ")

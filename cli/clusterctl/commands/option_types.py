@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from click import Context, Parameter
 
 
+_SPAN = re.compile(r"([0-9]{1,7})([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LONGEST_SPAN_S = 30 * 86_400
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
@@ -51,6 +54,23 @@ class Code(click.ParamType[str]):
         return str(value)
 
 
+class TimeSpanS(click.ParamType[int]):
+    """A whole number of seconds, minutes, hours or days, up to 30 days; in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
+        """The seconds; `click` hands on a number that it has converted before."""
+        if isinstance(value, int):
+            return value
+        found = _SPAN.fullmatch(value)
+        seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+        if not 0 < seconds <= _LONGEST_SPAN_S:
+            self.fail(f"{value!r} must be 1s to 30d: a whole number and s, m, h or d.", param, ctx)
+        return seconds
+
+
 TIMEOUT_S = FiniteRange(1, 86_400)
 SENTENCE = Sentence()
 CODE = Code()
+TIME_SPAN_S = TimeSpanS()

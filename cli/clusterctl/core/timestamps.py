@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECONDS = re.compile(r"[0-9]{1,17}")
 
 
 def after(moment: str, seconds: float) -> str:
@@ -27,3 +30,8 @@ def in_utc(moment: str) -> str:
     if found.tzinfo is None:
         raise ValueError(f"{moment!r} has no offset from UTC")
     return found.astimezone(UTC).strftime(FORMAT)
+
+
+def of_microseconds(text: str) -> str:
+    """A number of microseconds since 1970 in the format of the store; empty if it is none."""
+    return (_EPOCH + timedelta(microseconds=int(text))).strftime(FORMAT) if _MICROSECONDS.fullmatch(text) else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 # Pydantic reads the annotations when the schemas are generated.
 from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
+from clusterctl.model.node_log import NodeLog  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument
 from clusterctl.model.run_comparison import ComparisonDocument
@@ -138,6 +139,22 @@ class BmcDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class LogsDocument:
+    """clusterctl logs TARGET -o json.
+
+    Attributes:
+        journal: of all programs; false: what the kernel logged.
+        since_s: of how many seconds, by the clock of each node.
+        lines: at most so many entries of each node.
+    """
+
+    journal: bool
+    since_s: int
+    lines: int
+    nodes: tuple[NodeLog, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SerialDocument:
     """What is recorded against one machine or part in the last 90 days.
 
@@ -225,6 +242,7 @@ Document = (
     | PartsDocument
     | BmcDocument
     | LemonsDocument
+    | LogsDocument
     | ObservedDocument
     | ComparisonDocument
     | QueuedDocument
@@ -234,6 +252,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "bmc": BmcDocument,
     "comparison": ComparisonDocument,
     "lemons": LemonsDocument,
+    "logs": LogsDocument,
     "observed": ObservedDocument,
     "parts": PartsDocument,
     "power": PowerDocument,

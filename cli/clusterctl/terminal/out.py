@@ -30,9 +30,7 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
     """Print a document as json or yaml."""
     data = envelope(kind, body)
     if output == "yaml":
-        import yaml  # noqa: PLC0415 only where asked for
-
-        sys.stdout.write(yaml.safe_dump(_plain(data), sort_keys=False, allow_unicode=True))
+        sys.stdout.write(_yaml(data))
     else:
         sys.stdout.write(_json(data) + "\n")
 
@@ -40,12 +38,10 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
 def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:
     """As `emit`, with the list `name` at the end of the body: printed item by item, for lists that do not fit in memory as text."""
     if output == "yaml":
-        import yaml  # noqa: PLC0415 only where asked for
-
-        sys.stdout.write(yaml.safe_dump(_plain(envelope(kind, body)), sort_keys=False, allow_unicode=True) + f"{name}:")
+        sys.stdout.write(_yaml(envelope(kind, body)) + f"{name}:")
         between = "\n"
         for item in items:
-            sys.stdout.write(between + yaml.safe_dump(_plain([item]), sort_keys=False, allow_unicode=True))
+            sys.stdout.write(between + _yaml([item]))
             between = ""
         sys.stdout.write(" []\n" if between else "")
     else:
@@ -62,9 +58,13 @@ def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iter
     yield "\n  ]\n}\n"
 
 
-def _plain(data: Any) -> Any:
-    """The values of JSON: an enum is not one of YAML's."""
-    return json.loads(json.dumps(data))
+def _yaml(data: Any) -> str:
+    """The values of JSON, because an enum is not one of YAML's. PyYAML prints changes of direction as they are: then all but ASCII is escaped."""
+    import yaml  # noqa: PLC0415 only where asked for
+
+    text = json.dumps(data, ensure_ascii=False)
+    dumped: str = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=_UNSAFE.search(text) is None)
+    return dumped
 
 
 def _json(data: Any) -> str:

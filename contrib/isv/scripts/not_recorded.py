@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import argparse
 
 _WHY: dict[str, tuple[str, dict[str, Any]]] = {
-    "host_status_log": ("clusterctl does not read the journal of a host", {"tests": {}}),
     "query_switch_firmware": ("clusterctl reads no NVSwitch trays", {"trays": []}),
     "query_planned_notifications": (
         "clusterctl sends no notice ahead of planned maintenance",

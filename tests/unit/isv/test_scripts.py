@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEPS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/steps.yml").read_text())
-SKIPPED = ("host_status_log", "query_switch_firmware", "query_planned_notifications")
+SKIPPED = ("query_switch_firmware", "query_planned_notifications")
 EVENT = {
     "specversion": "1.0",
     "type": "clusterctl.node.quarantined",
@@ -30,8 +30,10 @@ EVENT = {
 }
 ENTRY = {"log": "SEL", "id": "1", "created": "", "severity": "OK", "message": "power on"}
 BMC = {"name": BAD, "problem": "", "power": "on", "serial": "SYS-1", "log": [ENTRY], "missing": {}}
+LOGGED = {"name": GOOD, "problem": "", "entries": [{"at": "2026-03-14T09:00:00.000000Z"}, {"at": "2026-03-14T09:01:00.000000Z"}]}
+SILENT = {"name": BAD, "problem": "", "entries": []}
 # Those of one set of documents.
-CONTACTING = ("query_bmc_kernel_logs", "query_ib_tenant_isolation", "query_ib_keys", "describe_instance")
+CONTACTING = ("query_bmc_kernel_logs", "host_status_log", "query_ib_tenant_isolation", "query_ib_keys", "describe_instance")
 
 
 def printing(folder: Path, document: dict[str, Any]) -> str:
@@ -47,7 +49,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, di
     site = write_isv_site(folder)
     (folder / "delivered.jsonl").write_text(json.dumps(EVENT) + json.dumps(EVENT | {"type": "clusterctl.node.admitted"}))
     keys = {GOOD: ["0x7fff", "0x8001"], BUSY: ["0x7fff", "0x8001"], BAD: ["0x7fff"], GONE: ["0x7fff"]}
-    documents = {"validate": validated_keys(tmp_path_factory.mktemp("nodes"), keys), "bmc": {"nodes": [BMC]}}
+    documents = {"validate": validated_keys(tmp_path_factory.mktemp("nodes"), keys), "bmc": {"nodes": [BMC]}, "logs": {"nodes": [LOGGED]}}
     command = standing_in(folder, documents)
     found = {step: site.run(step, *STEPS[step]["words"], command=command) for step in CONTACTING}
     agents = standing_in(folder, {"validate": validated_agents(folder, dict.fromkeys((GOOD, BUSY, BAD), "200\n"))})
@@ -182,6 +184,39 @@ def test_a_bmc_without_entries_shows_none(tmp_path: Path, bmc: dict[str, Any]) -
     (host,) = IsvSite(tmp_path).run("query_bmc_kernel_logs", command=printing(tmp_path, {"nodes": [bmc]}))[1]["hosts"]
     assert host["kernel_log_available"] is False
     assert host["why"]
+
+
+LOGS: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "a host without an entry": ([LOGGED, SILENT], f"no entries of 1 of 2 hosts in the last 5 min: {BAD} (no entries)"),
+    "a host that is not reached": ([{**SILENT, "problem": "no route"}], f"no entries of 1 of 1 hosts in the last 5 min: {BAD} (no route)"),
+    "no host": ([], "0 entries of 0 hosts"),
+}
+
+
+@pytest.mark.parametrize("case", LOGS)
+def test_a_log_without_an_entry_of_every_host_does_not_pass(tmp_path: Path, case: str) -> None:
+    nodes, why = LOGS[case]
+    code, answer = IsvSite(tmp_path).run("host_status_log", command=printing(tmp_path, {"nodes": nodes}))
+    assert (code, answer["success"]) == (1, False)
+    assert {name: (one["passed"], why in one["message"]) for name, one in answer["tests"].items()} == {
+        "journalctl_recent": (False, True),
+        "dmesg_recent": (False, True),
+    }
+
+
+def test_one_source_is_enough(tmp_path: Path) -> None:
+    journal, kernel = json.dumps({"nodes": [LOGGED]}), json.dumps({"nodes": [{**LOGGED, "entries": []}]})
+    code = f"import sys; print({journal!r} if '--journal' in sys.argv else {kernel!r})"
+    status, answer = IsvSite(tmp_path).run("host_status_log", command=shlex.join([sys.executable, "-c", code]))
+    assert (status, answer["success"]) == (0, True)
+    journal_test = answer["tests"]["journalctl_recent"]
+    assert (journal_test["entry_count"], journal_test["latest_timestamp"]) == (2, "2026-03-14T09:01:00.000000Z")
+    assert answer["tests"]["dmesg_recent"]["passed"] is False
+
+
+def test_an_age_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    answer = IsvSite(tmp_path).run("host_status_log", "--max-age-minutes", "5m", command="false")[1]
+    assert answer["error"] == "--max-age-minutes is not a number: '5m'"
 
 
 def test_a_clusterctl_that_is_not_there_or_prints_no_document_is_a_failure(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from clusterctl.core.comparison.compare_runs import compare_runs
 from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
 from clusterctl.model.documents import DOCUMENTS
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.node_log import HostLogEntry, LogOutcome, LogSource, LogWindow, NodeLog
 from clusterctl.model.observed import ObservedRecord
 from clusterctl.model.part import Part, PartRow
 from clusterctl.model.power import Boot, PowerOutcome, PowerReport
@@ -25,6 +26,7 @@ from clusterctl.terminal.bmc import show_bmcs
 from clusterctl.terminal.comparison import show_comparison
 from clusterctl.terminal.gates import show_results
 from clusterctl.terminal.lemons import show_lemons
+from clusterctl.terminal.logs import show_node_logs
 from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
@@ -53,6 +55,12 @@ BMCS = [
     ),
     BmcReport("n2", problem="HTTP 401"),
 ]
+LOGS = [
+    NodeLog(
+        "n1", LogOutcome.READ, source=LogSource.JOURNAL, entries=(HostLogEntry("2026-01-01T00:00:00.000000Z", "b", "err", "kernel", None),)
+    ),
+    NodeLog("n2", LogOutcome.UNREACHABLE, "no route to host"),
+]
 COUNTS = TroubleCounts(exclusions=1)
 LEMONS = [
     TroubleRecord("S1", "system", "n1", "n1", "M", COUNTS, COUNTS, 1 / 3, LemonAction.NONE, "2026-01-01T00:00:00.000000Z"),
@@ -72,6 +80,7 @@ SHOWN: dict[str, Callable[[str], None]] = {
     "observed": lambda output: show_observed(OBSERVED, 90, 20, output),
     "comparison": lambda output: show_comparison(COMPARISON, output),
     "bmc": lambda output: show_bmcs(BMCS, tuple(BmcSection), output),
+    "logs": lambda output: show_node_logs(LOGS, LogWindow(900, 200), output),
     "queued": lambda output: show_queued(SHARDS, output),
     "runs": lambda output: show_runs(RUNS, output),
 }
