@@ -41,7 +41,7 @@ def _lines_of(log: NodeLog, window: LogWindow) -> Iterator[str]:
         yield f"no entries in the last {_span(window.since_s)} ({log.source})"
     boot = log.entries[0].boot if log.entries else ""
     for entry in log.entries:
-        if entry.boot != boot:
+        if entry.boot and entry.boot != boot:
             boot = entry.boot
             yield f"another boot: {boot}"
         yield _line(entry)

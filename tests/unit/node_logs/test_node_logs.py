@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,7 @@ from clusterctl import main
 from clusterctl.adapters.ssh.read_host_log import read_host_log
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 from clusterctl.commands.option_types import TIME_SPAN_S
+from clusterctl.core.parsers.host_log import dmesg_entries
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.node_log import HostLogEntry, LogOutcome, LogSource, LogWindow, NodeLog
@@ -88,6 +90,14 @@ def test_only_what_is_wanted_is_read_from_the_node() -> None:
     fake = Fake([RemoteResult(0, b"", b"")])
     read(fake, LogWindow(60, 10, journal=True))
     assert fake.commands[0].endswith("--since=-60s --lines=11")
+
+
+def test_a_message_of_many_lines_takes_no_time_that_grows_with_its_square() -> None:
+    text = "2026-11-27T22:37:11,498559+00:00 first\n" + "more\n" * 400_000
+    begun = time.monotonic()
+    ((found,), unreadable) = dmesg_entries(text)
+    assert (len((found.message or "").split("\n")), unreadable) == (400_001, 0)
+    assert time.monotonic() - begun < 20
 
 
 LOST: dict[str, tuple[Exception, LogOutcome]] = {

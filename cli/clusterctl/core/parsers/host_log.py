@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from clusterctl.core.timestamps import in_utc, of_microseconds
@@ -73,18 +74,17 @@ def _flat(value: list[Any]) -> bool:
 
 def dmesg_entries(text: str) -> tuple[tuple[HostLogEntry, ...], int]:
     """Entries in the order of the output, and the number of lines that belong to none. A line without a time goes on with the message before it."""
-    entries: list[HostLogEntry] = []
+    entries: list[tuple[HostLogEntry, list[str]]] = []
     unreadable = 0
     for line in text.split("\n"):
         entry = _dmesg_entry(line)
         if entry is not None:
-            entries.append(entry)
+            entries.append((entry, []))
         elif entries and line.strip():
-            last = entries[-1]
-            entries[-1] = HostLogEntry(last.at, last.boot, last.level, last.program, f"{last.message}\n{_text(line)}")
+            entries[-1][1].append(_text(line))
         else:
             unreadable += bool(line.strip())
-    return tuple(entries), unreadable
+    return tuple(replace(e, message="\n".join((e.message or "", *more))) for e, more in entries), unreadable
 
 
 def _dmesg_entry(line: str) -> HostLogEntry | None:
