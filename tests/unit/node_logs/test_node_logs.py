@@ -72,6 +72,8 @@ def test_what_the_tools_print(case: dict[str, Any]) -> None:
     printed = [RemoteResult(case.get("rc", 0), case.get("journal", "").encode(), case.get("stderr", "").encode())]
     if "dmesg" in case:
         printed.append(RemoteResult(case.get("dmesg_rc", 0), case["dmesg"].encode(), b""))
+    if "ever" in case:
+        printed.append(RemoteResult(0, case["ever"].encode(), b""))
     fake = Fake(list(printed))
     found = read(fake, LogWindow(case.get("since_s", 900), case.get("lines", 200), case.get("whole", False)), case.get("password", ""))
     assert (len(fake.commands), fake.closed) == (len(printed), True)
@@ -83,13 +85,16 @@ def test_what_the_tools_print(case: dict[str, Any]) -> None:
 
 
 def test_only_what_is_wanted_is_read_from_the_node() -> None:
-    fake = Fake([RemoteResult(0, b"", b""), RemoteResult(0, b"1\n", b"")])
+    silent = RemoteResult(0, b"", b"")
+    fake = Fake([silent] * 3)
     read(fake, LogWindow(7200, 10))
     assert "journalctl --no-pager --reverse -o json" in fake.commands[0]
     assert "--since=-7200s --lines=11 _TRANSPORT=kernel" in fake.commands[0]
-    fake = Fake([RemoteResult(0, b"", b"")])
+    assert fake.commands[1].endswith("sh -c 'date +%s; exec dmesg --decode --time-format iso'")
+    fake = Fake([silent] * 2)
     read(fake, LogWindow(60, 10, journal=True))
     assert fake.commands[0].endswith("--since=-60s --lines=11")
+    assert fake.commands[1].endswith("_COMM --lines=1")
 
 
 def test_a_message_of_many_lines_takes_no_time_that_grows_with_its_square() -> None:

@@ -1,4 +1,4 @@
-"""Read the log of a node: one SSH exec of journalctl, and one of dmesg where the journal has nothing of the kernel. Both only read."""
+"""Read the log of a node: one SSH exec of journalctl; more, and dmesg, only where that has no entries. All of them only read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from clusterctl.core.redact import Redactor
 from clusterctl.core.timestamps import after, of_microseconds
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.node_log import HostLogEntry, LogOutcome, LogSource, LogWindow, NodeLog
+from clusterctl_tools.log_commands import dmesg_argv, newest_entries_argv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from clusterctl.adapters.ssh.ssh import SshClient, SshSession
     from clusterctl.model.node import Node
@@ -22,13 +23,7 @@ if TYPE_CHECKING:
 # 2,000 messages of 4,096 printable bytes; a message of other bytes is printed as numbers and takes four times as much
 _LIMIT_BYTES = 16 * 1024 * 1024
 _WHY_LIMIT = 300
-_ENVIRONMENT = ("env", "LC_ALL=C", "TZ=UTC")
-# --reverse: with --since, journalctl of systemd 252 takes the oldest and not the newest of --lines. Without -q it states what it may not read.
-_JOURNAL = ("journalctl", "--no-pager", "--reverse", "-o", "json", "--output-fields=MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM")
-# What the kernel logged in any boot, and journald's notes that it missed some of it (SD_MESSAGE_JOURNAL_MISSED).
-_KERNEL = ("_TRANSPORT=kernel", "+", "_TRANSPORT=driver", "MESSAGE_ID=e9bf28e6e834481bb6f48f548ad13606")
-# The time of the node: dmesg has --since only from util-linux 2.37 on.
-_DMESG = ("sh", "-c", "date +%s; exec dmesg --decode --time-format iso")
+_EMPTY = "journalctl: the journal keeps no entry of any time"
 
 
 async def read_host_log(client: SshClient, node: Node, window: LogWindow, limit_s: float, become_password: str = "") -> NodeLog:
@@ -56,18 +51,30 @@ def _redacted(entry: HostLogEntry, masked: Callable[[str], str]) -> HostLogEntry
 
 
 async def _read(session: SshSession, name: str, window: LogWindow) -> NodeLog:
-    wanted = (f"--since=-{window.since_s}s", f"--lines={window.entries + 1}", *(() if window.journal else _KERNEL))
-    result = await session.run((*_ENVIRONMENT, *_JOURNAL, *wanted), b"", _LIMIT_BYTES)
-    journal = _from_journal(name, window, result)
-    if window.journal or journal.entries:
+    kernel = not window.journal
+    journal = _from_journal(name, window, await _run(session, newest_entries_argv(window.entries + 1, window.since_s, kernel=kernel)))
+    if journal.entries:
         return journal
-    # journald may be missing, or not collect what the kernel logs: the kernel's own buffer has it then
-    second = await session.run((*_ENVIRONMENT, *_DMESG), b"", _LIMIT_BYTES)
-    if second.rc == 0:
-        return _from_dmesg(name, window, second.stdout.decode("utf-8", "replace"))
-    if journal.outcome is LogOutcome.READ:
-        return journal
-    return replace(journal, problem=f"{journal.problem}; {_why('dmesg', second)}")
+    why = journal.problem
+    if kernel:
+        # journald may be missing, or not collect what the kernel logs: the kernel's own buffer has it then
+        log = _from_dmesg(name, window, await _run(session, dmesg_argv()))
+        if log.outcome is LogOutcome.READ:
+            return log
+        why = "; ".join(filter(None, (why, log.problem)))
+    if journal.outcome is LogOutcome.READ and not await _keeps_anything(session, kernel=kernel):
+        return NodeLog(name, LogOutcome.NOT_READ, "; ".join(filter(None, (_EMPTY, why))), unreadable=journal.unreadable)
+    return replace(journal, problem=why) if journal.problem else journal
+
+
+async def _keeps_anything(session: SshSession, *, kernel: bool) -> bool:
+    """Whether the journal has an entry of any time: one without is not a node that logged nothing."""
+    result = await _run(session, newest_entries_argv(1, kernel=kernel))
+    return bool(journal_entries(result.stdout.decode("utf-8", "replace"))[0])
+
+
+async def _run(session: SshSession, argv: Sequence[str]) -> RemoteResult:
+    return await session.run(argv, b"", _LIMIT_BYTES)
 
 
 def _from_journal(name: str, window: LogWindow, result: RemoteResult) -> NodeLog:
@@ -78,7 +85,7 @@ def _from_journal(name: str, window: LogWindow, result: RemoteResult) -> NodeLog
     return NodeLog(
         name,
         LogOutcome.READ,
-        problem=_why("journalctl", result) if result.rc != 0 else "",
+        problem=_why("journalctl", result, "it ended early") if result.rc != 0 else "",
         source=LogSource.JOURNAL,
         truncated=len(newest_first) > window.entries,
         unreadable=unreadable,
@@ -86,12 +93,13 @@ def _from_journal(name: str, window: LogWindow, result: RemoteResult) -> NodeLog
     )
 
 
-def _from_dmesg(name: str, window: LogWindow, text: str) -> NodeLog:
-    now, _, log = text.partition("\n")
+def _from_dmesg(name: str, window: LogWindow, result: RemoteResult) -> NodeLog:
+    now, _, log = result.stdout.decode("utf-8", "replace").partition("\n")
     entries, unreadable = dmesg_entries(log)
     now_at = of_microseconds(f"{now.strip()}000000")
-    if not now_at:
-        return NodeLog(name, LogOutcome.NOT_READ, f"dmesg: the node prints no time: {now[:_WHY_LIMIT]!r}", unreadable=unreadable)
+    # A kernel that runs has logged something: an empty buffer was cleared, or is not that of the node.
+    if result.rc != 0 or not entries or not now_at:
+        return NodeLog(name, LogOutcome.NOT_READ, _why("dmesg", result), unreadable=unreadable)
     begin = after(now_at, -window.since_s)
     within = tuple(entry for entry in entries if entry.at >= begin)
     return NodeLog(
@@ -104,6 +112,6 @@ def _from_dmesg(name: str, window: LogWindow, text: str) -> NodeLog:
     )
 
 
-def _why(tool: str, result: RemoteResult) -> str:
+def _why(tool: str, result: RemoteResult, otherwise: str = "no entries that can be read") -> str:
     said = " ".join(result.stderr.decode("utf-8", "replace").split())[:_WHY_LIMIT]
-    return f"{tool}: {said or 'it printed nothing'} (exit status {result.rc})"
+    return f"{tool}: {said or otherwise} (exit status {result.rc})"
