@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # 2,000 messages of 4,096 printable bytes; a message of other bytes is printed as numbers and takes four times as much
 _LIMIT_BYTES = 16 * 1024 * 1024
 _WHY_LIMIT = 300
-_EMPTY = "journalctl: the journal keeps no entry of any time"
+_EMPTY = {True: "journalctl: the journal keeps no entry of the kernel", False: "journalctl: the journal keeps no entry"}
 
 
 async def read_host_log(client: SshClient, node: Node, window: LogWindow, limit_s: float, become_password: str = "") -> NodeLog:
@@ -63,7 +63,7 @@ async def _read(session: SshSession, name: str, window: LogWindow) -> NodeLog:
             return log
         why = "; ".join(filter(None, (why, log.problem)))
     if journal.outcome is LogOutcome.READ and not await _keeps_anything(session, kernel=kernel):
-        return NodeLog(name, LogOutcome.NOT_READ, "; ".join(filter(None, (_EMPTY, why))), unreadable=journal.unreadable)
+        return NodeLog(name, LogOutcome.NOT_READ, "; ".join(filter(None, (_EMPTY[kernel], why))), unreadable=journal.unreadable)
     return replace(journal, problem=why) if journal.problem else journal
 
 
