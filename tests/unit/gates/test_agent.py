@@ -154,19 +154,6 @@ def test_the_tools_version_tells_whether_it_is_simulated(make: Callable[..., Nod
     assert (found.tool_version, found.simulated) == (says, simulated)
 
 
-@pytest.mark.parametrize(
-    ("printed", "simulated"),
-    [
-        ("USAGE: all_reduce_perf \\n\\t[-t,--nthreads <num threads>]", False),
-        ("USAGE: x\\n# nccl-tests 2.17.6 (simulated)", True),
-        ("", False),
-    ],
-)
-def test_a_help_text_without_a_number_in_its_first_line_is_no_version(make: Callable[..., Node], printed: str, simulated: bool) -> None:
-    found = make("n1", [step("s", ["true"], version_argv=["printf", printed])]).alone()["s"]
-    assert (found.tool_version, found.simulated) == ("", simulated)
-
-
 def test_two_agents_meet_and_the_client_waits_for_its_server(make: Callable[..., Node]) -> None:
     port = free_port()
     serve = f"import socket,time; time.sleep(1); s=socket.create_server(('127.0.0.1', {port})); s.settimeout(8); s.accept()"
