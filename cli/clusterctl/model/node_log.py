@@ -57,7 +57,7 @@ class NodeLog:
         outcome: `read`, `unreachable` or `not_read`.
         problem: why it was not read, or not to its end.
         source: what the entries are from: `journal` or `dmesg`; null if it was not read.
-        truncated: older entries of the time asked for were left out.
+        truncated: older entries of this span of time are left out.
         unreadable: lines of the output that are no entries, for one because they were cut off.
         entries: oldest first.
     """

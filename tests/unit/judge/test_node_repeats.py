@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,6 +104,12 @@ def test_a_node_far_below_its_peers_is_repeated_among_their_first_figures() -> N
     assert [(r.node, r.outcome, r.reason) for r in low] == [("n7", Outcome.FAIL, GateReason.BELOW_PEERS)]
     assert [(r.node, r.outcome, r.reason) for r in fine] == [("n7", Outcome.WARN, GateReason.BELOW_PEERS)]
     assert "500 GB/s at first, 599 GB/s when it was repeated" in fine[0].detail
+
+
+def test_a_partner_is_not_judged_and_so_not_repeated() -> None:
+    both = [subject("n1"), replace(subject("n2"), partner=True)]
+    first = [measured("nccl_node", 400, name=name) for name in ("n1", "n2")]
+    assert planned(both, first, "nccl_node") == {"n1": ["again"]}
 
 
 def test_a_node_that_is_repeated_stays_among_the_peers_of_the_others() -> None:

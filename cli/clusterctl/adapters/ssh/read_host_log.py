@@ -113,5 +113,5 @@ def _from_dmesg(name: str, window: LogWindow, result: RemoteResult) -> NodeLog:
 
 
 def _why(tool: str, result: RemoteResult, otherwise: str = "no entries that can be read") -> str:
-    said = " ".join(result.stderr.decode("utf-8", "replace").split())[:_WHY_LIMIT]
-    return f"{tool}: {said or otherwise} (exit status {result.rc})"
+    printed = " ".join(result.stderr.decode("utf-8", "replace").split())[:_WHY_LIMIT]
+    return f"{tool}: {printed or otherwise} (exit status {result.rc})"

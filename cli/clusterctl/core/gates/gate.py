@@ -116,7 +116,10 @@ class Gate(ABC, Generic[S]):
 
     def with_versions(self, evidence: Evidence) -> Evidence:
         """The same evidence, each record with the version that its output names."""
-        return replace(evidence, records=[replace(r, tool_version=self.version_of(r)) for r in evidence.records])
+        named = [(r, self.version_of(r)) for r in evidence.records]
+        if all(r.tool_version == version for r, version in named):
+            return evidence
+        return replace(evidence, records=[replace(r, tool_version=version) for r, version in named])
 
     def samples(self, text: str) -> tuple[Sample, ...]:
         """The samples in the tool's output.

@@ -72,7 +72,8 @@ class NodeGate(Gate[S]):
         first = self._measured(evidence, repeated=False)
         below = {n for n, own in first.items() if any(is_low(r, evidence.usual) for r in own)}
         low = {n for n, own in _with_low(first, evidence).items() if asks_for_repeat(own)}
-        taking = [s for s in subjects if s.name in below | low]
+        # Nobody judges a partner, which may be in service.
+        taking = [s for s in subjects if s.name in below | low and not s.partner]
         batch = next(batches) if taking else 0
         return GateSteps({s.name: (replace(self._step(s, evidence.level, batch), name=AGAIN),) for s in taking})
 

@@ -61,7 +61,8 @@ class TrainingProxySettings(GroupSettings):
         loss_falls_percent: by which the mean loss of the last tenth of all steps must be below that of the first tenth. Assumed; the default model fell by
             a third in 40 steps with one sequence of 256 a step (PyTorch 2.13 on a CPU).
         slower_percent: above the median of equal GPUs, of the median time that a rank computes in a step. Assumed: good GPUs of a model differ by 9 %.
-        suspect_percent: the same for a warning, on the node of the rank; both count only far outside of the spread of the others, so that binning is none.
+        suspect_percent: the same for a warning, on the node of the rank; 7 % as among other peers. Both count only where a rank is far outside of the
+            spread of the others, so GPUs that differ by binning are not suspected.
         kill_rank: the ranks start again from a checkpoint, the last one kills itself, and all resume from the checkpoint. Takes as long again.
         resume_tolerance: share by which a loss after the checkpoint may differ from that without a restart. On CPUs there is no difference, nor was there
             between two ranks on an H100; with more of them NCCL may add in another order after it has connected anew, and bfloat16 has 8 bits. Assumed.
@@ -173,9 +174,9 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
 
     def _of_group(self, evidence: Evidence, lead: RawRecord, group: TrainingGroup) -> list[GateResult]:
         """Each fault and each limit, once for each node, a warning on the node of its rank; a pass of the training where it has no fault."""
-        nodes, found_wrong = len(lead.peers), training_faults(group)
-        warnings = [fault for fault in found_wrong if fault.result.outcome is Outcome.WARN]
-        faults = [fault for fault in found_wrong if fault not in warnings]
+        nodes, found_faults = len(lead.peers), training_faults(group)
+        warnings = [fault for fault in found_faults if fault.result.outcome is Outcome.WARN]
+        faults = [fault for fault in found_faults if fault not in warnings]
         found = compare_with_limits(
             self.name, lead.node, tuple(figures(group)), self.limits_of(evidence.subjects[lead.node], nodes), nodes=nodes
         )

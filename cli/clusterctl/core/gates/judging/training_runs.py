@@ -34,7 +34,7 @@ class TrainingGroup:
     Attributes:
         blank: a passing result of the gate, without a node.
         samples: node -> the times of its ranks.
-        falls, slower, suspect, resume_tolerance: shares, of the first loss, twice of the median of equal GPUs, and of a loss.
+        falls: share of the first loss; slower, suspect: shares of the median of equal GPUs; resume_tolerance: share of a loss.
     """
 
     blank: GateResult
@@ -56,7 +56,7 @@ class TrainingGroup:
 
 @dataclass(frozen=True, slots=True)
 class TrainingFault:
-    """A result without a node, and node and GPU of the ranks that it tells apart; empty where it is of all."""
+    """A result without a node, and node and GPU of the ranks that it names; empty where it is of all."""
 
     result: GateResult
     ranks: tuple[tuple[str, int], ...] = ()
@@ -68,7 +68,7 @@ class TrainingFault:
 
     @property
     def of_ranks(self) -> tuple[GateResult, ...]:
-        """A result for each rank that is told apart, with its node and its GPU."""
+        """A result for each rank that it names, with its node and its GPU."""
         return tuple(replace(self.result, node=name, device=f"gpu{gpu}") for name, gpu in self.ranks)
 
 
@@ -129,7 +129,7 @@ def _not_falling(group: TrainingGroup) -> TrainingFault | None:
 
 
 def _slow_ranks(group: TrainingGroup) -> TrainingFault | None:
-    """By their own time, without waiting: a slow rank makes all others wait, and theirs tells nothing. A warning where none is beyond the limit."""
+    """By their own time, without waiting: a slow rank makes all others wait, so their waiting is no evidence. A warning where none is beyond the limit."""
     kinds = {(name, f"gpu{rank.gpu}"): rank.kind for name, rank in group.ranks(WHOLE)}
     times = {(name, s.device): s.value for name, own in group.samples.items() for s in own if s.metric == COMPUTE}
     found = standings(times, kinds, _LEAST_RANKS, LOWER_IS_BETTER)
