@@ -27,6 +27,7 @@ class Target:
 
 TARGETS = {
     "drift_controller_ms_per_node": Target(15, True, "ms", "fleets", "floor_exec_ms_per_node"),
+    "ratio_drift_floor": Target(2.5, True, "x", "fleets"),
     "drift_node_cpu_s": Target(1, True, "s per 100 checks", "lab.node", "floor_node_cpu_s"),
     "ratio_ansible_check": Target(300, False, "x", "lab.ansible.tuned", "floor_ratio_ansible_check"),
     "ratio_testinfra_best": Target(60, False, "x", "lab.testinfra", "floor_ratio_testinfra_best"),
@@ -48,9 +49,9 @@ TARGETS = {
 
 
 def ratios(numbers: Numbers) -> Numbers:
-    """Controller CPU per node of the peers divided by that of `drift`; None if one of them is missing.
+    """Controller CPU per node of the peers divided by that of `drift`, and that of `drift` by the bare SSH exchange; None if one of them is missing.
 
-    The floor of a ratio is its value if `drift` cost no more than the bare SSH exchange.
+    The floor of a peer's ratio is its value if `drift` cost no more than the bare SSH exchange.
     """
     best = {
         "ansible_check": ("ansible_check",),
@@ -67,7 +68,8 @@ def ratios(numbers: Numbers) -> Numbers:
             # The best of several peers is known only if all of them were measured.
             whole = len(known) == len(costs) and numbers.get(base)
             made[key] = 1000 * min(known) / numbers[base] if whole else None
-    return made
+    own, floor = numbers.get("drift_controller_ms_per_node"), numbers.get("floor_exec_ms_per_node")
+    return made | {"ratio_drift_floor": own / floor if own and floor else None}
 
 
 def verdict(key: str, value: float | None) -> str:

@@ -42,7 +42,7 @@ class Finding:
         role: the role whose declared state was checked.
         expected: the declared state, as text.
         found: the state of the node, as text; empty if it could not be read.
-        hint: the next action.
+        hint: the next action; empty for what passes.
         reason: why a check could not run, does not apply or is waived.
         observed: the outcome that the check had, where it is observed and does not decide; set by the controller, empty for all others.
         above: the check that names the cause, where it is above the node and others have the same; set by the controller, empty for all others.

@@ -35,9 +35,12 @@ class Record:
     def ok(
         self, check: str, condition: bool, *, expected: Any = "", found: Any = "", severity: Severity = Severity.MAJOR, hint: str = ""
     ) -> None:
-        """Pass if `condition` is true; `expected` and `found` describe it."""
+        """Pass if `condition` is true; `expected` and `found` describe it, `hint` names the next action if it is not.
+
+        What passes has no hint: most name a serial or an address of the node, and without them the findings of equal nodes are equal.
+        """
         outcome = Outcome.PASS if condition else Outcome.FAIL
-        self._add(Finding(check, self.role, outcome, severity, as_text(expected), as_text(found), hint))
+        self._add(Finding(check, self.role, outcome, severity, as_text(expected), as_text(found), "" if condition else hint))
 
     def warn(self, check: str, *, expected: Any = "", found: Any = "", hint: str = "") -> None:
         """Something to look at that does not hold the node back."""

@@ -2,8 +2,8 @@
 
 Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s",
 "cpu_quota_percent", "read_keys"}}.
-Answer: {"schema_version", "node", "nonce", "bundle", "python", "duration_s", "cpu_s", "cpu_quota", "view",
-"findings": [...], "read_keys": {...}}.
+Answer: {"schema_version", "node", "nonce", "bundle", "cpu_quota", "view", "read_keys": {...}, "boot_id", "python", "cpu_s",
+"duration_s", "findings": [...]}.
 """
 
 import json
@@ -72,11 +72,13 @@ def main(bundle: str = "") -> int:
         return EXIT_BAD_REQUEST
     answer = {"schema_version": SCHEMA_VERSION, "node": request.get("node", ""), "nonce": request.get("nonce", ""), "bundle": bundle}
     answer.update(run(roles, options))
+    findings = answer.pop("findings")
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     answer["boot_id"] = _boot_id()
     answer["python"] = platform.python_version()
     answer["cpu_s"] = round(sum(u.ru_utime + u.ru_stime for u in usage), 3)
     answer["duration_s"] = round(time.monotonic() - began, 3)
+    answer["findings"] = findings  # last, where the controller recognises those of an equal node
     with os.fdopen(answer_to, "wb") as out:
         out.write(json.dumps(answer).encode() + b"\n")
     return 0

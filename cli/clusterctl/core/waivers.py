@@ -78,7 +78,7 @@ def _invalid(node: str, problem: str) -> ConfigError:
 def apply_waivers(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -> tuple[Finding, ...]:
     """The findings with waived ones marked; a finding whose waiver has expired still fails, and names the expired waiver."""
     known = tuple(waivers)
-    return tuple(f if f.outcome in GOOD else _judge(f, known, today) for f in findings)
+    return tuple(f if f.outcome in GOOD else _judge(f, known, today) for f in findings) if known else tuple(findings)
 
 
 def _judge(finding: Finding, waivers: tuple[Waiver, ...], today: date) -> Finding:

@@ -27,6 +27,34 @@ def test_equal_findings_of_many_nodes_are_one_object() -> None:
     assert read_answer(finding).findings[0] is read_answer(dict(finding)).findings[0]
 
 
+def test_findings_of_nodes_that_answer_with_the_same_bytes_are_one_tuple() -> None:
+    assert read_answer({"found": "64"}).findings is read_answer({"found": "64"}).findings
+    assert read_answer({"found": "64"}).findings != read_answer({"found": "63"}).findings
+
+
+def test_the_kept_arrays_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "_arrays", {})
+    monkeypatch.setattr(answer, "_ARRAYS_AT_MOST", 3)
+    assert all(read_answer({"found": f"v{i}"}).findings[0].found == f"v{i}" for i in range(10))
+    assert len(answer._arrays) == 3
+
+
+_HEAD = b'{"schema_version": 1, "node": "n1", "nonce": "nonce", "bundle": "%s"' % (b"b" * 64)
+_ARRAY = b'[{"check": "example.a", "role": "example", "outcome": "%s", "severity": "major"}]'
+_PIECES = (_HEAD, b", ", b'"findings": ', b'"view": ', _ARRAY % b"pass", _ARRAY % b"fail", b"[]", b"}", b'"', b"\\", b" ", b"1", b"\xff")
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=8))
+def test_what_was_read_before_changes_no_result(pieces: list[bytes]) -> None:
+    def read(*lines: bytes) -> NodeFindings:
+        answer._arrays.clear()
+        return [answer.from_exit(REQUEST, RemoteResult(0, line, b""), 1.0) for line in lines][-1]
+
+    whole = [_HEAD + b', "findings": ' + array + b"}" for array in (_ARRAY % b"pass", _ARRAY % b"fail", b"[]")]
+    for line in (b"".join(pieces), _HEAD + b"".join(pieces), _HEAD + b', "findings": ' + b"".join(pieces)):
+        assert read(*whole, line) == read(line)
+
+
 def test_values_that_only_look_equal_stay_distinct() -> None:
     found = [read_answer({"found": v}).findings[0].found for v in ("1", 1, True, 1.0, "1", None, ["x"])]
     assert found == ["1", "1", "True", "1.0", "1", "None", "['x']"]

@@ -64,17 +64,19 @@ def save_sets(connection: Connection, known: RowIds, findings_of_nodes: Sequence
         The id of each set, None for an empty one; and the ids to merge into `known` when the transaction is committed.
     """
     new, objects = RowIds(), known.objects
-    unknown = {id(f): f for findings in findings_of_nodes for f in findings if id(f) not in objects}
+    distinct = {id(findings): findings for findings in findings_of_nodes}  # equal nodes of a batch share one tuple
+    unknown = {id(f): f for findings in distinct.values() for f in findings if id(f) not in objects}
     rows = {key: _values(f) for key, f in unknown.items()}
     new.findings = _row_ids(connection, t.finding_values, known.findings, {row["digest"]: row for row in rows.values()})
     new.objects = {key: (f, new.findings[rows[key]["digest"]]) for key, f in unknown.items()}
     if new.objects:
         objects = objects | new.objects
-    members = [pack_ids(objects[id(f)][1] for f in findings) for findings in findings_of_nodes]
-    digests = [hashlib.sha256(json.dumps(m).encode()).hexdigest() for m in members]
-    sets = {d: {"digest": d, "members": m} for d, m in zip(digests, members, strict=True) if m}
+    members = {key: pack_ids(objects[id(f)][1] for f in findings) for key, findings in distinct.items()}
+    digests = {key: hashlib.sha256(json.dumps(m).encode()).hexdigest() for key, m in members.items()}
+    sets = {digests[key]: {"digest": digests[key], "members": m} for key, m in members.items() if m}
     new.sets = _row_ids(connection, t.finding_sets, known.sets, sets)
-    return [new.sets[d] if m else None for d, m in zip(digests, members, strict=True)], new
+    set_ids = {key: new.sets[digests[key]] if m else None for key, m in members.items()}
+    return [set_ids[id(findings)] for findings in findings_of_nodes], new
 
 
 def _row_ids(connection: Connection, table: Table, known: Mapping[str, int], rows: Mapping[str, dict[str, Any]]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ LIMIT_BYTES = 8 * 1024 * 1024
 _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
 _NOT_FOUND = frozenset({126, 127})
 _FIELDS = tuple(field.name for field in fields(Finding) if field.name not in SET_BY_CONTROLLER)
+_LAST_KEY = b'"findings": '
 _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
@@ -60,19 +61,20 @@ def from_transport_error(node: str, error: TransportError, duration_s: float) ->
 def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -> NodeFindings:
     """The result of a node whose command ended."""
     try:
-        document = _parse_output(exited)
-        findings = _complete(request, _findings_of(request, document, _is_clean(_last_line(exited.stdout))))
+        document, array = _parse_output(exited)
+        answered = _answered(request, document, array, exited.stdout)
     except _NoAnswerError as e:
         lines = _first_lines(exited.stderr)
         detail = f"{e}: {lines}" if lines else str(e)
         return NodeFindings(request.node, e.status, detail, (), duration_s)
     view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
+    findings = answered.findings + _missing(request, answered.roles)
     python = str(document.get("python", ""))
     known = python if _PYTHON.match(python) else ""
     return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known, boot_id=_boot_id(document))
 
 
-def _parse_output(exited: RemoteResult) -> dict[str, Any]:
+def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], bytes]:
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
@@ -117,32 +119,77 @@ def _is_harmless(escape: bytes) -> bool:
     return bool(_clean(text) == text)
 
 
-def _document(stdout: bytes) -> dict[str, Any]:
+def _document(stdout: bytes) -> tuple[dict[str, Any], bytes]:
+    """The answer, and the bytes of its findings where they are its last part; those that are known already are left out of the document."""
     try:
-        data = json.loads(_last_line(stdout))
+        data, array = _split(_last_line(stdout))
     except (ValueError, RecursionError) as e:
         raise _NoAnswerError(NodeStatus.CRASHED, f"its answer is not JSON ({len(stdout)} bytes)") from e
     if not isinstance(data, dict) or "schema_version" not in data:
         raise _NoAnswerError(NodeStatus.CRASHED, "its answer has an unknown format")
-    return data
+    return data, array
 
 
-def _findings_of(request: BundleRequest, data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
+def _split(line: bytes) -> tuple[Any, bytes]:
+    """The document of a line and the bytes of its last array. With an empty array instead of a valid one, a document is valid if it was before."""
+    before, mark, rest = line.partition(_LAST_KEY)
+    array = rest[:-1]
+    if mark and rest.endswith(b"}"):
+        try:
+            data = json.loads(before + mark + b"[]}")
+            if array not in _arrays:
+                data["findings"] = json.loads(array)
+        except ValueError:
+            return json.loads(line), b""
+        if isinstance(data, dict):
+            return data, array
+    return json.loads(line), b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """The findings of one or more nodes, and the roles they are of."""
+
+    findings: tuple[Finding, ...]
+    roles: frozenset[str]
+
+
+_arrays: dict[bytes, _Answered] = {}
+_ARRAYS_AT_MOST = 16
+
+
+def _answered(request: BundleRequest, data: dict[str, Any], array: bytes, stdout: bytes) -> _Answered:
+    """The findings of the answer; those of nodes that answer with the same bytes are one object, made once."""
+    _require_ours(request, data)
+    known = _arrays.get(array)
+    if known is None:
+        findings = _findings_of(data, _is_clean(_last_line(stdout)))
+        known = _Answered(findings, frozenset(f.role for f in findings))
+        if array:
+            if len(_arrays) >= _ARRAYS_AT_MOST:
+                del _arrays[next(iter(_arrays))]
+            _arrays[array] = known
+    unrequested = sorted(known.roles.difference(request.roles))
+    if unrequested:
+        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer has roles that were not requested: {_clean(', '.join(unrequested))}")
+    return known
+
+
+def _require_ours(request: BundleRequest, data: dict[str, Any]) -> None:
     if data["schema_version"] != SCHEMA_VERSION:
         raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, f"its answer has schema version {data['schema_version']!r}, not {SCHEMA_VERSION}")
     if data.get("bundle") != request.bundle:
         raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "its answer comes from a different bundle")
     if data.get("node") != request.node or data.get("nonce") != request.nonce:
         raise _NoAnswerError(NodeStatus.CRASHED, f"its answer belongs to another request (node {data.get('node')!r})")
+
+
+def _findings_of(data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
     try:
         entries = data["findings"] if text_is_clean else [{k: _clean(v) for k, v in one.items()} for one in data["findings"]]
-        findings = tuple(map(_finding, entries))
+        return tuple(map(_finding, entries))
     except (KeyError, ValueError, TypeError, AttributeError) as e:
         raise _NoAnswerError(NodeStatus.CRASHED, f"its findings are malformed ({type(e).__name__}: {e})") from e
-    unrequested = sorted({f.role for f in findings} - set(request.roles))
-    if unrequested:
-        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer has roles that were not requested: {_clean(', '.join(unrequested))}")
-    return findings
 
 
 _known: dict[tuple[Any, ...], Finding] = {}
@@ -165,12 +212,11 @@ def _finding(entry: dict[str, Any]) -> Finding:
     return found
 
 
-def _complete(request: BundleRequest, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _missing(request: BundleRequest, present: frozenset[str]) -> tuple[Finding, ...]:
     """A requested role without findings could not be verified."""
-    present = {f.role for f in findings}
     missing = [role for role in request.roles if role not in present]
     reason = "the node's answer has no finding of this role"
-    return findings + tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in missing)
+    return tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in missing)
 
 
 def _first_lines(stderr: bytes) -> str:
