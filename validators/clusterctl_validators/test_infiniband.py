@@ -1,4 +1,4 @@
-"""InfiniBand ports: link, partitions, subnet manager, SHARP, counters since the last snapshot, IPoIB, cabling."""
+"""InfiniBand ports: link, partitions, subnet manager, M_Key, SHARP, counters since the last snapshot, IPoIB, cabling."""
 
 import json
 from typing import Any, Dict, List, Mapping
@@ -10,6 +10,7 @@ from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.counter_growth import UnreadableSnapshotError, over, parse_snapshot, values_text
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.installed_files import check_files
+from clusterctl_validators.management_key import check_management_key, is_managed
 from clusterctl_validators.pinned_packages import check_present
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.rail_interface import interface_of
@@ -93,10 +94,21 @@ def test_subnet_manager(spec: Spec, record: Record, probe: Probe) -> None:
         if answer.error:
             record.could_not_run(port.id + "subnet_manager", answer.error)
             continue
+        if not state and lid and is_managed(probe, port.device, port.number):
+            # Where the subnet has an M_Key of level 2 or 3, opensm leaves sminfo unanswered. Only the master answers queries to the subnet administration.
+            state = "SMINFO_MASTER"
         found = "{} at lid {}".format(state or "no answer", lid or "0, none")
         good = state == "SMINFO_MASTER" and lid > 0
         hint = "no master subnet manager for {}: check opensm or UFM".format(port.name)
         record.ok(port.id + "subnet_manager", good, expected="SMINFO_MASTER", found=found, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_management_key(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["infiniband_m_key"]:
+        record.not_applicable("infiniband.m_key", "not declared")
+        return
+    for port in _ports(spec):
+        check_management_key(record, probe, port.id + "m_key", port.device, port.number)
 
 
 def test_sharp(spec: Spec, record: Record, probe: Probe) -> None:
