@@ -18,6 +18,7 @@ from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.part import Part
 from clusterctl.model.state import State
 from clusterctl.terminal.findings import show_findings
+from clusterctl_tools.port_info import own_port_argv, record_argv
 from clusterctl_validators import test_infiniband
 from clusterctl_validators.health_agent import FETCH, GPUD_HEALTH, GPUD_UNIT, TIMEOUT_S
 from clusterctl_validators.probe import Probe
@@ -27,6 +28,7 @@ from clusterctl_validators.test_monitoring import test_health_agent
 from support.checks import InventedNode
 from support.gpu_node import declared, systemctl, unit
 from support.os_node import Case, findings
+from support.port_info import subnets
 from support.roles import ROOT
 from support.stores import a_node, a_run, bring, burn_in, fresh
 
@@ -93,13 +95,23 @@ def standing_in(folder: Path, documents: Mapping[str, Any]) -> str:
     return shlex.join([sys.executable, "-c", code])
 
 
-def validated_keys(folder: Path, keys: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What `validate` prints of nodes with these P_Keys at the port of tests/cases/os_validators/infiniband.yml: the checks are the real ones."""
+def validated_keys(folder: Path, keys: Mapping[str, Sequence[str]], m_keys: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What `validate` prints of nodes with these P_Keys at the port of tests/cases/os_validators/infiniband.yml: the checks are the real ones.
+
+    `m_keys`: the nodes that declare infiniband_m_key, each with the subnet of tests/cases/port_info whose answers it gets.
+    """
+    recorded = {s.name: s for s in subnets()}
     results = []
     for node, of_node in keys.items():
-        files = {f"{_PKEYS}/{i}": f"{key}\n" for i, key in enumerate((*of_node, *["0x0000"] * (3 - len(of_node))))}
-        found = findings(Case("infiniband", node, {"files": files}, {}), test_infiniband, folder / node)
-        results.append(_answered(node, [f for check, f in found.items() if check.endswith(".pkeys")]))
+        change: dict[str, Any] = {
+            "files": {f"{_PKEYS}/{i}": f"{key}\n" for i, key in enumerate((*of_node, *["0x0000"] * (3 - len(of_node))))},
+            "spec": {"infiniband_m_key": node in (m_keys or {})},
+        }
+        if m_keys and node in m_keys:
+            argvs = (own_port_argv("mlx5_3", 1), record_argv("mlx5_3", 1, 664))
+            change["commands"] = {" ".join(argv): vars(recorded[m_keys[node]].answer(argv[0])) for argv in argvs}
+        found = findings(Case("infiniband", node, change, {}), test_infiniband, folder / node)
+        results.append(_answered(node, [f for check, f in found.items() if check.endswith((".pkeys", "].m_key"))]))
     return _printed(results)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from port_keys import TARGET, is_management, keys_by_node, partition_of
+from port_keys import TARGET, findings_by_node, is_management, keys_by_node, partition_of
 from site_answers import NotAnsweredError, NotShownError, Option, Site, report
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
     """A partition once for each tenant whose nodes are in it; the tenant is empty for nodes without one."""
     if not given.tenant_label:
         raise NotAnsweredError("no pool reports the tenant of a node: name a label of node_labels with --tenant-label")
-    keys, labels = keys_by_node(site, given.target), site.labels()
+    keys, labels = keys_by_node(findings_by_node(site, given.target)), site.labels()
     members: dict[tuple[int, str], set[str]] = {}
     for node, of_node in keys.items():
         for key in of_node:

@@ -9,6 +9,7 @@ import sys
 from . import machine
 from .cabling import hca_devices, switch_port
 from .state import read
+from .subnet_key import report_silence, subnet_key
 from .sysfs_rdma import ROOT
 
 # The GUID of the leaf switch of rail 0.
@@ -37,6 +38,10 @@ def main(argv: list[str], version: str) -> int:
         return 1
     if not machine.is_rail(options.device):
         print(f"iblinkinfo: not simulated: {options.device} reaches only the NVSwitches of this node", file=sys.stderr)
+        return 1
+    if subnet_key().refuses:
+        report_silence("DR path slid 65535; dlid 65535; 0")
+        print("Failed to get local Node Info", file=sys.stderr)
         return 1
     print("\n".join(link_lines(options.device, options.port, leaf=options.route != "0")))
     return 0

@@ -6,6 +6,7 @@ import os
 
 from .perfquery import no_port
 from .state import read
+from .subnet_key import FAILED, report_silence, subnet_key
 from .sysfs_rdma import ROOT
 
 
@@ -18,6 +19,11 @@ def main(argv: list[str], _version: str) -> int:
     lid = int(read(f"{ROOT}/{device}/ports/{number}/sm_lid") or "0", 16)
     if lid == 0:
         print("sminfo: iberror: failed: query")
-        return 255
+        return FAILED
+    if subnet_key().refuses:
+        # opensm 3.3.23, osm_sminfo_rcv.c: a query without the key is not answered.
+        report_silence(f"Lid {lid}", waited=True)
+        print("sminfo: iberror: failed: query")
+        return FAILED
     print(f"sminfo: sm lid {lid} sm guid 0x2c5eab0300b87b40, activity count 652 priority 14 state 3 SMINFO_MASTER")
     return 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 PARTITIONS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/partitions.yml").read_text())
 PORT = {"device": "mlx5_3", "port": 1, "rate_gbps": 400}
+M_KEYS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/m_keys.yml").read_text())
 CHECK = "infiniband.IbTenantIsolationCheck"
 NODE = {
     "name": BAD,
@@ -31,11 +35,11 @@ NODE = {
 WORDS = ("--machine-id", BAD, "--ssh-user", "ada", "--key-file", "/keys/ada")
 
 
-def fabric(folder: Path, keys: dict[str, list[str]], tenants: dict[str, str]) -> dict[str, Any]:
+def fabric(folder: Path, keys: dict[str, list[str]], tenants: dict[str, str], m_keys: dict[str, str] | None = None) -> dict[str, Any]:
     """The documents of clusterctl about nodes whose ports have these keys."""
     nodes = [{"name": n, "labels": {"tenant": tenants[n]} if n in tenants else {}} for n in keys]
     specs = [{"nodes": list(keys), "roles": {"infiniband": {"infiniband_ports": [PORT]}}}, {"nodes": ["head"], "roles": {"kernel": {}}}]
-    return {"inventory": {"nodes": nodes}, "profile": {"specs": specs}, "validate": validated_keys(folder, keys)}
+    return {"inventory": {"nodes": nodes}, "profile": {"specs": specs}, "validate": validated_keys(folder, keys, m_keys)}
 
 
 def ask(folder: Path, script: str, documents: dict[str, Any], *words: str) -> tuple[int, dict[str, Any]]:
@@ -58,6 +62,38 @@ def test_the_default_partition_is_no_key_of_a_partition(tmp_path: Path, keys: li
     answer = ask(tmp_path, "query_ib_keys", fabric(tmp_path, {"n1": keys}, {}))[1]
     assert (answer["partitions_with_pkey"], answer["keys"]["p_key"]["configured"]) == (number, bool(number))
     assert {name for name, key in answer["keys"].items() if key["configured"] is None} == answer["keys"].keys() - {"p_key"}
+
+
+@pytest.mark.parametrize("case", M_KEYS.values(), ids=M_KEYS)
+def test_the_m_key_of_the_nodes(tmp_path: Path, case: dict[str, Any]) -> None:
+    documents = fabric(tmp_path, dict.fromkeys(("n1", "n2"), ["0x8001"]), {}, case["nodes"])
+    documents["validate"]["nodes"] = [n for n in documents["validate"]["nodes"] if n["name"] not in case.get("silent", ())] + [
+        n | {"status": NodeStatus.UNREACHABLE.value, "findings": [f for f in n["findings"] if f["check"].endswith("pkeys")]}
+        for n in documents["validate"]["nodes"]
+        if n["name"] in case.get("silent", ())
+    ]
+    code, answer = ask(tmp_path, "query_ib_keys", documents)
+    assert code == 0
+    shown = answer["keys"]["management_key"]
+    assert (shown["configured"], shown["detail"]) == (case["configured"], case["detail"])
+    assert "1234abcd5678ef01" not in str(answer) + str(documents)
+    if has_suite():
+        found = verdict("infiniband.IbKeysConfiguredCheck", answer, {"required_keys": ["p_key", "management_key"]})
+        assert found.startswith(case["verdict"])
+
+
+def test_partitions_are_read_without_a_query_that_ports_take_for_a_violation(tmp_path: Path) -> None:
+    """Only the step about keys has the M_Key checked."""
+    documents = fabric(tmp_path, {"n1": ["0x8001"]}, {})
+    (tmp_path / "documents.json").write_text(json.dumps(documents))
+    code = f"import json, sys; d = json.load(open({str(tmp_path / 'documents.json')!r})); open({str(tmp_path / 'asked')!r}, 'a').write(str(sys.argv[1:])); print(json.dumps(d[sys.argv[1]]))"
+    command = shlex.join([sys.executable, "-c", code])
+    asked = {}
+    for script, words in (("query_ib_tenant_isolation", ("--tenant-label", "tenant")), ("query_ib_keys", ())):
+        IsvSite(tmp_path).run(script, *words, command=command)
+        asked[script] = (tmp_path / "asked").read_text()
+        (tmp_path / "asked").unlink()
+    assert {script: "m_key" in words for script, words in asked.items()} == {"query_ib_tenant_isolation": False, "query_ib_keys": True}
 
 
 @pytest.mark.parametrize("script", ["query_ib_keys", "query_ib_tenant_isolation"])
