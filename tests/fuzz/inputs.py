@@ -6,6 +6,7 @@ The oracle: an answer is used, or refused by an error of clusterctl. A node that
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 from contextlib import suppress
@@ -28,7 +29,11 @@ from clusterctl.core.parsers.host_log import dmesg_entries, journal_entries
 from clusterctl.core.saved_plan import parse_saved_plan
 from clusterctl.model.bmc_report import BmcReport, BmcSection
 from clusterctl.model.errors import ClusterctlError
+from clusterctl_tools.port_info import UnreadablePortInfoError, parse_record_level
 from clusterctl_tools.redfish import BmcAnswer
+from clusterctl_validators.finding import Outcome
+from clusterctl_validators.sources import CommandResult
+from support.port_info import finding, subnets
 from support.recorded import RECORDED
 from support.redfish_tree import invented, recorded_tree
 
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
     from clusterctl_tools.redfish import BmcRequest
 
 NAME = "r12-n01"
+# That of the recorded subnets.
+_OPEN_KEY = "1234abcd5678ef01"
 _TAINT = {"key": "clusterctl/out-of-pool", "value": "true", "effect": "NoSchedule"}
 _NODE = {
     "kind": "Node",
@@ -110,6 +117,8 @@ def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
         ("input journal", [JOURNAL], lambda text: _host_log(journal_entries(text)[0])),
         ("input dmesg", [DMESG], lambda text: _host_log(dmesg_entries(text)[0])),
         ("input config", [CONFIG, EVENTS], _config),
+        ("input smpquery", [s.answer("smpquery").stdout for s in subnets() if s.outcome != "pass"], _port_info),
+        ("input saquery", [s.answer("saquery").stdout for s in subnets() if s.key], _port_record),
     ]
 
 
@@ -133,6 +142,22 @@ def _host_log(entries: Sequence[HostLogEntry]) -> str:
         if not _LOGGED_AT.fullmatch(entry.at):
             return f"no time: {entry.at!r}"
         "".join((entry.boot, entry.level, entry.program, entry.message or "")).encode()
+    return ""
+
+
+def _port_info(text: str) -> str:
+    """No answer of a port is a protection, and no finding has the key."""
+    found = finding(Path(os.devnull), CommandResult(0, text), lid="")
+    if found.outcome is Outcome.PASS:
+        return "a port that answers without the key passes"
+    return "a finding has the key" if _OPEN_KEY in repr(found) else ""
+
+
+def _port_record(text: str) -> str:
+    with suppress(UnreadablePortInfoError):
+        level = parse_record_level(text)
+        if text.count("ProtectBits:") != 1 or not re.search(rf"ProtectBits:\.*{level}(\s|$)", text):
+            return "a level that the record does not have"
     return ""
 
 

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MISSING = missing_for_keys()
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}; apt-get install ibsim-utils opensm infiniband-diags gcc")
+pytestmark = pytest.mark.skipif(
+    bool(MISSING), reason=f"missing: {', '.join(MISSING)}; apt-get install ibsim-utils opensm infiniband-diags gcc"
+)
 HOST = 3
-SPEC = {"infiniband_ports": [{"device": "ibsim0", "port": 1, "rate_gbps": 104}], "infiniband_subnet_manager": True, "infiniband_m_key": True}
+SPEC = {
+    "infiniband_ports": [{"device": "ibsim0", "port": 1, "rate_gbps": 104}],
+    "infiniband_subnet_manager": True,
+    "infiniband_m_key": True,
+}
 # ibsim invents the lease period of a port.
 CHANGING = re.compile(r"\[\d+\]|MkeyLeasePeriod:\.*\d+")
 

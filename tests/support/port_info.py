@@ -51,11 +51,12 @@ def subnets() -> list[Subnet]:
 
 
 def finding(root: Path, own: CommandResult, record: CommandResult | None = None, lid: str = f"{LID:#x}") -> Finding:
-    """The finding on a node whose port answers `own`, and whose subnet manager answers `record`."""
+    """The finding on a node whose port answers `own`, and whose subnet manager answers `record`. Without `lid`, nothing is written below `root`."""
     commands: Mapping[str, CommandResult | str] = {" ".join(own_port_argv(DEVICE, 1)): own} | (
         {" ".join(record_argv(DEVICE, 1, LID)): record} if record else {}
     )
-    write_files(root, {f"/sys/class/infiniband/{DEVICE}/ports/1/lid": f"{lid}\n"})
+    if lid:
+        write_files(root, {f"/sys/class/infiniband/{DEVICE}/ports/1/lid": f"{lid}\n"})
     found = Record("infiniband")
     check_management_key(found, Probe(InventedNode(root, commands)), CHECK, DEVICE, 1)
     (only,) = found.findings

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-_OF_THE_SUBNET_MANAGER = ("aggregation_management_key", "vendor_specific_key", "congestion_control_key", "node2node_key", "manager2node_key")
+_OF_THE_SUBNET_MANAGER = (
+    "aggregation_management_key",
+    "vendor_specific_key",
+    "congestion_control_key",
+    "node2node_key",
+    "manager2node_key",
+)
 _PORTS = "ports of the nodes"
 
 

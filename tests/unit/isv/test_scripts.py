@@ -50,7 +50,11 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, di
     (folder / "delivered.jsonl").write_text(json.dumps(EVENT) + json.dumps(EVENT | {"type": "clusterctl.node.admitted"}))
     keys = {GOOD: ["0x7fff", "0x8001"], BUSY: ["0x7fff", "0x8001"], BAD: ["0x7fff"], GONE: ["0x7fff"]}
     protected = dict.fromkeys(keys, "key_at_level_2")
-    documents = {"validate": validated_keys(tmp_path_factory.mktemp("nodes"), keys, protected), "bmc": {"nodes": [BMC]}, "logs": {"nodes": [LOGGED]}}
+    documents = {
+        "validate": validated_keys(tmp_path_factory.mktemp("nodes"), keys, protected),
+        "bmc": {"nodes": [BMC]},
+        "logs": {"nodes": [LOGGED]},
+    }
     command = standing_in(folder, documents)
     found = {step: site.run(step, *STEPS[step]["words"], command=command) for step in CONTACTING}
     agents = standing_in(folder, {"validate": validated_agents(folder, dict.fromkeys((GOOD, BUSY, BAD), "200\n"))})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.simulator import iblinkinfo, port_info_text, saquery, smpquery, sminfo, subnet_key, sysfs_rdma
+from clusterctl_lab.simulator import iblinkinfo, saquery, sminfo, smpquery, subnet_key, sysfs_rdma
 from clusterctl_tools.infiniband_diags import links_argv, manager_argv, parse_manager
 from clusterctl_tools.port_info import own_port_argv, parse_own_port, parse_record_level, record_argv
 from clusterctl_validators.management_key import check_management_key
@@ -112,6 +112,6 @@ def test_the_names_of_capabilities_are_those_of_the_recording(node: Path) -> Non
     mask = node / f"sys/class/infiniband/{DEVICE}/ports/1/cap_mask"
     mask.write_text("0x50c048\n")
     names = [line.strip() for line in run(*own_port_argv(DEVICE, 1)).stdout.splitlines() if line.startswith("\t\t\t\t")]
-    recorded = [s for s in CONFIGURED if s.name == "no_key"][0].answer("smpquery").stdout
+    recorded = next(s for s in CONFIGURED if s.name == "no_key").answer("smpquery").stdout
     assert names == [line.strip() for line in recorded.splitlines() if line.startswith("\t\t\t\t")]
-    assert set(names) & set(port_info_text._CAPABILITIES.values())
+    assert len(names) > 2

@@ -58,7 +58,8 @@ def test_the_key_is_in_no_finding_and_in_no_error(tmp_path: Path) -> None:
     [
         ({"record": SUBNETS["no_key"].answer("saquery")}, "although its protection level is 0 for the subnet manager"),
         ({"record": SUBNETS["key_at_level_1"].answer("saquery")}, "although its protection level is 1"),
-        ({"record": CommandResult(255, "", "ibwarn: [1] sa_query: umad_recv failed\n")}, "is unknown: saquery shows 0 protection levels"),
+        ({"record": CommandResult(255, "", "ibwarn: [1] sa_query: umad_recv failed\n")}, "is unknown: saquery ended with exit status 255"),
+        ({"record": CommandResult(0, "", "")}, "is unknown: saquery shows 0 protection levels"),
         ({}, "is unknown: saquery: No such file or directory"),
         ({"record": SILENT.answer("saquery"), "lid": "0x0"}, "is unknown: ibsim0 has no local id"),
     ],
@@ -91,15 +92,17 @@ def test_a_key_of_the_node_itself_is_not_used() -> None:
     assert argv[argv.index("-y") + 1] == "0"
 
 
-@given(st.text() | st.lists(st.sampled_from(["Mkey:....0x0", "Mkey:..0xff", "ProtectBits:..1", "ProtectBits:..4", "PortInfoRecord dump:"])).map("\n".join))
+LINES = st.sampled_from(["Mkey:....0x0", "Mkey:..0xff", "ProtectBits:..1", "ProtectBits:..4", "PortInfoRecord dump:"])
+
+
+@given(st.text() | st.lists(LINES).map("\n".join))
 def test_any_answer_is_read_or_refused(text: str) -> None:
     for parse in (parse_own_port, parse_record_level):
         try:
             parse(text)
-        except UnreadablePortInfoError as e:
-            assert "0x" not in str(e)
+        except UnreadablePortInfoError:
             continue
-        assert len(re.findall(r"ProtectBits:\.+[0-3]", text)) == 1
+        assert len(re.findall(r"ProtectBits:\.*[0-3]", text)) == 1
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 3))
