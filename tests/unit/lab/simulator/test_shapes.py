@@ -89,6 +89,8 @@ OTHERS = {
     "cma_roce_tos": "no recording is public",
     "ethtool": "`make cross-check` compares it with the real program",
     "iblinkinfo": "`make cross-check` compares it with the real program",
+    "smpquery": "tests/unit/lab/test_subnet_key.py compares it with recorded outputs of every protection level of an M_Key",
+    "saquery": "tests/unit/lab/test_subnet_key.py compares it with recorded outputs of every protection level of an M_Key",
     "perfquery": "`make cross-check` compares it with the real program",
     "ibv_devinfo": "`make cross-check` compares it with the real program",
     "lldpctl": "tests/unit/tools/test_lldpctl.py reads the recording with the same parser",
