@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import List
 
-# smpquery sends a query that gets no answer three times, each with this limit. The port is in this machine.
+# smpquery sends a query that gets no answer up to three times, each with this limit. The port is in this machine.
 _LIMIT_MS = 200
 _KEY = re.compile(r"^\s*Mkey:\.*0x([0-9a-f]+)\s*$", re.MULTILINE)
 _LEVEL = re.compile(r"^\s*ProtectBits:\.*([0-3])\s*$", re.MULTILINE)
