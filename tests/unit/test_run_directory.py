@@ -6,13 +6,17 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
+from clusterctl.adapters import run_directory
 from clusterctl.adapters.run_directory import RunDir, write_atomically
 from clusterctl.model.errors import RunDirectoryGoneError, StoreError
 
@@ -26,6 +30,16 @@ def test_a_new_run_directory_is_private_and_unique(tmp_path: Path) -> None:
     assert one.path == tmp_path / "runs" / one.id
     assert stat.S_IMODE(one.path.stat().st_mode) == 0o700
     assert RunDir.open(one.path) == one
+
+
+def test_runs_that_begin_in_the_same_second_draw_again_where_they_would_share_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = datetime(2026, 11, 28, 2, 18, 14, tzinfo=UTC)
+    monkeypatch.setattr(run_directory, "datetime", Mock(now=Mock(return_value=moment)))
+    monkeypatch.setattr(secrets, "token_hex", Mock(side_effect=["da2801", "da2801", "da2802"]))
+    ids = [RunDir.create(tmp_path, "admit").id for _ in range(2)]
+    assert ids == ["20261128-021814-admit-da2801", "20261128-021814-admit-da2802"]
 
 
 def test_json_and_text_are_read_as_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -35,7 +35,7 @@ class RunDir:
     """`<state_dir>/runs/<id>/`, readable by its owner only.
 
     Attributes:
-        id: `<UTC time>-<verb>-<4 hex digits>`: sorts by time, unique.
+        id: `<UTC time>-<verb>-<6 hex digits>`: sorts by time, unique; workers on other machines draw theirs without knowing of each other.
     """
 
     id: str
@@ -48,13 +48,17 @@ class RunDir:
         Raises:
             StoreError: it cannot be created (permissions, full disk).
         """
-        run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}-{secrets.token_hex(2)}"
-        path = state_dir / _FOLDER / run_id
-        with _store_errors(path):
-            _make_folder(path.parent)
-            path.mkdir(mode=0o700)
-            _sync_folder(path.parent)
-        return cls(run_id, path)
+        began = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}"
+        folder = state_dir / _FOLDER
+        with _store_errors(folder):
+            _make_folder(folder)
+            while True:
+                path = folder / f"{began}-{secrets.token_hex(3)}"
+                with suppress(FileExistsError):
+                    path.mkdir(mode=0o700)
+                    break
+            _sync_folder(folder)
+        return cls(path.name, path)
 
     @classmethod
     def open(cls, path: Path) -> RunDir:

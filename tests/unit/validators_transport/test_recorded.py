@@ -54,6 +54,7 @@ def test_the_quota_of_the_site_is_sent_to_nodes(tmp_path: Path) -> None:
 
 def test_every_node_is_stored_and_none_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "_AT_A_TIME", 4)
+    monkeypatch.setattr(answer, "_arrays", {})
     monkeypatch.setattr(answer, "_ARRAYS_AT_MOST", 1)
     most_held = 0
     seen: list[weakref.ref[Any]] = []
