@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "parse": "Print the samples in a tool's output.",
     "admit": "Admit nodes that have complete, passing evidence.",
     "drain": "Take nodes out of the pool.",
+    "announce": "Announce planned maintenance; move it, cancel it, list it.",
     "breaker": "Show what may leave the pool now; reset the circuit breaker.",
     "power": "Switch drained nodes on and off by their BMCs.",
     "bmc": "Show the log, sensors, protocols and console of BMCs.",

@@ -22,7 +22,7 @@ _PAUSE_S = FiniteRange(1, 3600)
 )
 @click.pass_context
 def command(ctx: click.Context, *, replay: bool, follow: bool, pause_s: float) -> int:
-    """Send what happened since the last call to the receivers of `events` in clusterctl.yml: nodes that entered a state, runs that ended, the breaker.
+    """Send what happened since the last call to the receivers of `events` in clusterctl.yml: states of nodes, ends of runs, the breaker, notices.
 
     The first call sends nothing: events count from then on. Exits with 4 if a receiver did not take an event; it is a dead letter then.
     """

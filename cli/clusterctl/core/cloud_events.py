@@ -9,6 +9,7 @@ from clusterctl.model.cloud_event import CloudEvent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.records import BreakerEvent, RunRow, TransitionRow
 
 # receivers need not take more than 64 KiB (CloudEvents 1.0.2, size limits)
@@ -48,6 +49,19 @@ def breaker_event(row: BreakerEvent, source: str, mask: Callable[[str], str]) ->
     """The circuit breaker tripped, or a person reset it."""
     data = {"operator": row.operator, "reason": _text(row.reason, mask)}
     return CloudEvent(f"breaker-{row.kind.value}-{row.at}", source, f"clusterctl.breaker.{row.kind.value}", "", row.at, data)
+
+
+def notice_event(row: MaintenanceNotice, source: str, mask: Callable[[str], str]) -> CloudEvent:
+    """Planned maintenance was announced, moved or cancelled."""
+    data = {
+        "id": row.id,
+        "nodes": list(row.nodes),
+        "begins_at": row.period.begins_at,
+        "ends_at": row.period.ends_at,
+        "reason": _text(row.reason, mask),
+        "operator": row.operator,
+    }
+    return CloudEvent(f"notice-{row.change}", source, f"clusterctl.maintenance.{row.state.value}", str(row.id), row.at, data)
 
 
 def _text(text: str, mask: Callable[[str], str]) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from clusterctl.core.capacity import is_healthy
 from clusterctl.core.node_summary import node_summary
-from clusterctl.model.listed_node import FailedValidation, HoldingRun, ListedNode
+from clusterctl.model.listed_node import FailedValidation, HoldingRun, ListedNode, PlannedMaintenance
 from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.recorded_hardware import RecordedHardware
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.overview import Overview
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
@@ -24,10 +26,11 @@ _UNSEEN = RecordedHardware("", "", "", 0)
 
 def listed_nodes(found: Overview, nodes: Iterable[NodeRecord], hardware: Mapping[str, RecordedHardware]) -> tuple[ListedNode, ...]:
     """These nodes of an overview, with what their recorded parts say."""
-    return tuple(_listed(found, n, hardware.get(n.name)) for n in nodes)
+    planned = _by_node(found.notices)
+    return tuple(_listed(found, n, hardware.get(n.name), planned.get(n.name, ())) for n in nodes)
 
 
-def _listed(found: Overview, node: NodeRecord, hardware: RecordedHardware | None) -> ListedNode:
+def _listed(found: Overview, node: NodeRecord, hardware: RecordedHardware | None, planned: Sequence[PlannedMaintenance]) -> ListedNode:
     summary, seen = node_summary(node), hardware or _UNSEEN
     return ListedNode(
         **{name: getattr(summary, name) for name in _SUMMARY},
@@ -44,7 +47,17 @@ def _listed(found: Overview, node: NodeRecord, hardware: RecordedHardware | None
         nvlink_domain=node.nvlink_domain,
         held_by=_held(found.held.get(node.name)),
         unanswered=_unanswered(found.unanswered.get(node.name)),
+        planned_maintenance=tuple(planned),
     )
+
+
+def _by_node(notices: Iterable[MaintenanceNotice]) -> dict[str, list[PlannedMaintenance]]:
+    found: defaultdict[str, list[PlannedMaintenance]] = defaultdict(list)
+    for n in notices:
+        planned = PlannedMaintenance(n.id, n.period.begins_at, n.period.ends_at, n.reason, n.operator)
+        for name in n.nodes:
+            found[name].append(planned)
+    return found
 
 
 def _held(lease: Lease | None) -> HoldingRun | None:

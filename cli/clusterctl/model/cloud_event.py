@@ -14,8 +14,9 @@ class CloudEvent:
     """What happened once. `source` and `id` together are unique, so that a receiver can leave out an event that comes twice.
 
     Attributes:
-        type: `clusterctl.node.<state>`, `clusterctl.run.ended`, `clusterctl.breaker.<tripped or reset>`.
-        subject: the node or the run; empty where there is none.
+        type: `clusterctl.node.<state>`, `clusterctl.run.ended`, `clusterctl.breaker.<tripped or reset>`,
+            `clusterctl.maintenance.<planned, moved or cancelled>`.
+        subject: the node, the run or the notice; empty where there is none.
         time: RFC 3339, UTC.
     """
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 # Pydantic reads the annotations when the schemas are generated.
 from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
 from clusterctl.model.node_log import NodeLog  # noqa: TC001
+from clusterctl.model.notice import NoticeState  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument
 from clusterctl.model.run_comparison import ComparisonDocument
@@ -237,12 +238,46 @@ class ObservedDocument:
     items: tuple[ObservedItem, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ListedNotice:
+    """A notice of planned maintenance, as its newest change left it.
+
+    Attributes:
+        id: names the notice.
+        state: planned, moved or cancelled.
+        target: as typed.
+        nodes: what the target selected then, by name.
+        begins_at: UTC, ISO 8601; so is the end.
+        reason: of the work; of a cancelled one, why it is cancelled.
+        operator: who changed it last.
+        changed_at: when.
+    """
+
+    id: int
+    state: NoticeState
+    target: str
+    nodes: tuple[str, ...]
+    begins_at: str
+    ends_at: str
+    reason: str
+    operator: str
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoticesDocument:
+    """clusterctl announce -o json."""
+
+    notices: tuple[ListedNotice, ...]
+
+
 Document = (
     PowerDocument
     | PartsDocument
     | BmcDocument
     | LemonsDocument
     | LogsDocument
+    | NoticesDocument
     | ObservedDocument
     | ComparisonDocument
     | QueuedDocument
@@ -253,6 +288,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "comparison": ComparisonDocument,
     "lemons": LemonsDocument,
     "logs": LogsDocument,
+    "notices": NoticesDocument,
     "observed": ObservedDocument,
     "parts": PartsDocument,
     "power": PowerDocument,

@@ -183,6 +183,22 @@ class OutsideWindowError(PoolError):
     exit_code = ExitCode.CHANGES_PENDING
 
 
+class NoticeError(ClusterctlError):
+    """A notice of planned maintenance contradicts itself, the clock or another notice. Nothing was recorded."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.USAGE
+
+
+class UnknownNoticeError(ClusterctlError):
+    """No notice of planned maintenance has this id."""
+
+    template = "there is no notice {notice}"
+    hint_template = "`clusterctl announce --all` lists all of them"
+    exit_code = ExitCode.CONFIG
+
+
 class SigningError(ClusterctlError):
     """An admission record cannot be signed, or its signature cannot be checked."""
 

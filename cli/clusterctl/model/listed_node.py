@@ -28,6 +28,17 @@ class FailedValidation:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedMaintenance:
+    """A notice that names a node: which, from when to when, and in whose words."""
+
+    id: int
+    begins_at: str
+    ends_at: str
+    reason: str
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListedNode(NodeSummary):
     """A node for those who poll it.
 
@@ -43,6 +54,7 @@ class ListedNode(NodeSummary):
         leaf: switch that the inventory declares; empty where it declares none. So for the next two.
         spine: above the leaf.
         nvlink_domain: of an NVLink rack.
+        planned_maintenance: the notices that name it and are not over, by beginning.
     """
 
     groups: tuple[str, ...]
@@ -58,3 +70,4 @@ class ListedNode(NodeSummary):
     nvlink_domain: str
     held_by: HoldingRun | None
     unanswered: FailedValidation | None
+    planned_maintenance: tuple[PlannedMaintenance, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.rack_condition import RackStatus
     from clusterctl.model.records import Lease, NodeRecord, RunRow, Unanswered
 
@@ -30,6 +31,7 @@ class Overview:
         unanswered: node -> its newest validation, of the nodes of which that gave no findings.
         dead_runs: runs whose process is gone.
         racks: those of the nodes, each with all of its nodes.
+        notices: of planned maintenance of the nodes, those that are not over, by beginning.
         busy: node -> what runs on it, as the pool reports; None: the pool was not queried, or does not report it.
     """
 
@@ -39,6 +41,7 @@ class Overview:
     dead_runs: Sequence[Unfinished] = ()
     racks: Sequence[RackStatus] = ()
     busy: Mapping[str, str] | None = None
+    notices: Sequence[MaintenanceNotice] = ()
 
     @property
     def unfinished(self) -> tuple[Unfinished, ...]:

@@ -24,6 +24,7 @@ from clusterctl.terminal.states import badge, coloured
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.overview import Overview, Unfinished
     from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
@@ -82,6 +83,7 @@ def _listed_json(node: ListedNode) -> dict[str, Any]:
         "groups": list(node.groups),
         "held_by": asdict(node.held_by) if node.held_by else None,
         "unanswered": asdict(node.unanswered) if node.unanswered else None,
+        "planned_maintenance": [asdict(p) for p in node.planned_maintenance],
     }
 
 
@@ -104,6 +106,7 @@ def _lines(overview: Overview) -> Iterator[str]:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
                 use = _use(overview.busy, node.name)
                 yield _line(node, f"{node.name:<{width}}  {badges[node.state]}", held.get(node.name), unanswered.get(node.name), use)
+    yield from map(_planned, overview.notices)
     for dead in overview.unfinished:
         yield from _unfinished(dead)
     if many:
@@ -130,6 +133,13 @@ def _line(node: NodeRecord, begin: str, lease: Lease | None, last: Unanswered | 
     if lease is not None:
         notes.append(f"held by {lease.holder} (run {lease.run_id}) since {timestamps.short(lease.acquired_at)}")
     return f"  {begin}  {timestamps.short(node.since)}  {'; '.join(notes)}".rstrip()
+
+
+def _planned(notice: MaintenanceNotice) -> str:
+    when = f"{timestamps.short(notice.period.begins_at)} to {timestamps.short(notice.period.ends_at)}"
+    return (
+        f"planned maintenance {notice.id}, {when}: {fold_names(notice.nodes)}; by {printable(notice.operator)}: {printable(notice.reason)}"
+    )
 
 
 def _unfinished(dead: Unfinished) -> Iterator[str]:

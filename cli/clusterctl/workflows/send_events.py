@@ -115,6 +115,7 @@ def _events(store: Store, since: str, settings: EventSettings, mask: Callable[[s
     found = [cloud_events.transition_event(row, source, mask) for row in store.transitions_since(since)]
     found += [cloud_events.run_event(row, source, mask) for row in store.ended_since(since)]
     found += [cloud_events.breaker_event(row, source, mask) for row in store.breaker_events_since(since)]
+    found += [cloud_events.notice_event(row, source, mask) for row in store.notice_changes_since(since)]
     return sorted(found, key=lambda e: (e.time, e.id))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from clusterctl.adapters.config import Config
+    from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.rack_condition import RackStatus
     from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
@@ -30,7 +31,8 @@ def overview(store_url: str, target: str) -> Overview:
     found = sqlite_reader.read_snapshot(store_url)
     if found:
         shown = match(found.nodes, target)
-        return Overview(shown, _held(found.leases, frozenset()), _by_node(found.unanswered), racks=_racks(found.nodes, shown))
+        held, planned = _held(found.leases, frozenset()), _of(shown, found.notices)
+        return Overview(shown, held, _by_node(found.unanswered), racks=_racks(found.nodes, shown), notices=planned)
     from clusterctl.adapters.store import Store  # noqa: PLC0415 SQLAlchemy costs more than all the rest
 
     with Store.open_to_read(store_url) as store:
@@ -38,7 +40,8 @@ def overview(store_url: str, target: str) -> Overview:
         shown = match(nodes, target)
         dead = tuple(Unfinished(r, store.nodes_in_progress(r.id), store.admitted_by(r.id)) for r in store.unfinished_runs())
         held = _held(store.leases(), {u.run.id for u in dead})
-        return Overview(shown, held, _by_node(store.unanswered()), dead, _racks(nodes, shown))
+        planned = _of(shown, store.open_notices())
+        return Overview(shown, held, _by_node(store.unanswered()), dead, _racks(nodes, shown), notices=planned)
 
 
 def hardware_of_all(store_url: str) -> dict[str, RecordedHardware]:
@@ -73,6 +76,12 @@ def with_pool(config: Config, found: Overview) -> Overview:
 
 def _racks(nodes: Sequence[NodeRecord], shown: Sequence[NodeRecord]) -> tuple[RackStatus, ...]:
     return racks_of(nodes, {n.rack for n in shown})
+
+
+def _of(shown: Iterable[NodeRecord], notices: Iterable[MaintenanceNotice]) -> tuple[MaintenanceNotice, ...]:
+    """The notices that name one of these nodes."""
+    names = {n.name for n in shown}
+    return tuple(n for n in notices if not names.isdisjoint(n.nodes))
 
 
 def _by_node(unanswered: Iterable[Unanswered]) -> dict[str, Unanswered]:

@@ -27,6 +27,7 @@ BIG = "9" * 30
         ["history", "n1", "--limit", BIG],
         ["drain", "all", "--reason", " "],
         ["release", "all", "--reason", ""],
+        ["announce", "all", "--begins", "2999-01-01T00:00", "--ends", "2999-01-02T00:00Z", "--reason", "x"],
         ["init", "/"],
     ],
     ids=" ".join,

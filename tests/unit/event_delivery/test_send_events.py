@@ -19,52 +19,20 @@ from clusterctl.model.cloud_event import DeadLetter, Delivered
 from clusterctl.model.errors import EventsBusyError, StoreError
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
-from clusterctl.model.verdict import ReasonKind
 from clusterctl.workflows.send_events import send_events
-from support.stores import a_node, a_run, fresh
+from support.event_site import NODE, EventSite
+from support.stores import a_run
 from support.webhook import Webhook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterctl.adapters.store import Store
-
-NODE = "r12-n01"
-
-
-class Site:
-    """A site with its record, in the working directory."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.store: Store = fresh(folder / "state")
-        self.store.register([a_node()])
-        self.pauses_s: list[float] = []
-
-    def declare(self, *receivers: str, source: str = "urn:x:site") -> None:
-        lines = "".join(f"    - {r}\n" for r in receivers)
-        (self.folder / "clusterctl.yml").write_text(f"state_dir: state\nevents:\n  source: {source}\n  receivers:\n{lines}")
-
-    def send(self, *, replay: bool = False) -> Delivered:
-        return send_events(read_config(start=self.folder), replay=replay, sleep=self.pauses_s.append)
-
-    def quarantine(self, reason: str = "gate_failed") -> None:
-        """Two transitions."""
-        self.store.transition(NODE, State.PROVISIONING, run_id="", operator="alice")
-        self.store.transition(
-            NODE, State.QUARANTINED, run_id="", operator="alice", reason=reason, cause=ReasonKind.GATE_FAILED, reason_code="gate.rdma_pair"
-        )
-
-    @property
-    def letters(self) -> tuple[DeadLetter, ...]:
-        return EventSpool(self.folder / "state" / "events").letters()
-
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventSite]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("no_proxy", "*")
-    found = Site(tmp_path)
+    found = EventSite(tmp_path)
     yield found
     found.store.close()
 
@@ -79,7 +47,7 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
     return [e["type"] for e in events]
 
 
-def test_events_count_from_the_first_call_on(site: Site, hook: Webhook) -> None:
+def test_events_count_from_the_first_call_on(site: EventSite, hook: Webhook) -> None:
     site.quarantine()
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     assert site.send().first
@@ -90,7 +58,7 @@ def test_events_count_from_the_first_call_on(site: Site, hook: Webhook) -> None:
     assert kinds(hook.events) == ["clusterctl.node.registered"]
 
 
-def test_an_event_is_a_cloud_event_in_structured_mode(site: Site, hook: Webhook) -> None:
+def test_an_event_is_a_cloud_event_in_structured_mode(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     site.send()
     site.quarantine()
@@ -118,7 +86,7 @@ def test_an_event_is_a_cloud_event_in_structured_mode(site: Site, hook: Webhook)
     assert len({e["id"] for e in hook.events}) == 2
 
 
-def test_runs_and_the_breaker_are_events_in_the_order_of_time(site: Site, hook: Webhook) -> None:
+def test_runs_and_the_breaker_are_events_in_the_order_of_time(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     site.send()
     run = a_run()
@@ -131,7 +99,7 @@ def test_runs_and_the_breaker_are_events_in_the_order_of_time(site: Site, hook: 
     assert (hook.events[1]["data"]["exit_code"], hook.events[1]["data"]["verb"]) == (7, "provision")
 
 
-def test_a_receiver_gets_the_types_it_asks_for(site: Site, hook: Webhook) -> None:
+def test_a_receiver_gets_the_types_it_asks_for(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}, types: ['clusterctl.node.quar*']}}")
     site.send()
     site.quarantine()
@@ -139,7 +107,7 @@ def test_a_receiver_gets_the_types_it_asks_for(site: Site, hook: Webhook) -> Non
     assert kinds(hook.events) == ["clusterctl.node.quarantined"]
 
 
-def test_a_command_gets_the_event_on_its_stdin(site: Site) -> None:
+def test_a_command_gets_the_event_on_its_stdin(site: EventSite) -> None:
     script = site.folder / "take"
     script.write_text("#!/bin/sh\ncat >> taken; echo >> taken\n")
     script.chmod(0o755)
@@ -152,7 +120,7 @@ def test_a_command_gets_the_event_on_its_stdin(site: Site) -> None:
 
 
 @pytest.mark.parametrize("statuses", [[500, 503], [429, 408]])
-def test_a_receiver_in_trouble_is_tried_again_with_growing_pauses(site: Site, hook: Webhook, statuses: list[int]) -> None:
+def test_a_receiver_in_trouble_is_tried_again_with_growing_pauses(site: EventSite, hook: Webhook, statuses: list[int]) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}, types: ['*.quarantined']}}")
     site.send()
     site.quarantine()
@@ -162,7 +130,7 @@ def test_a_receiver_in_trouble_is_tried_again_with_growing_pauses(site: Site, ho
     assert len({e["id"] for e in hook.events}) == 1
 
 
-def test_what_a_receiver_refuses_is_not_tried_again(site: Site, hook: Webhook) -> None:
+def test_what_a_receiver_refuses_is_not_tried_again(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     site.send()
     site.quarantine()
@@ -173,7 +141,7 @@ def test_what_a_receiver_refuses_is_not_tried_again(site: Site, hook: Webhook) -
     assert (letter.receiver, letter.problem, letter.attempts, letter.event["type"]) == ("a", "HTTP 403", 1, "clusterctl.node.provisioning")
 
 
-def test_a_receiver_that_is_down_is_given_up_for_the_pass_and_the_others_get_all(site: Site, hook: Webhook) -> None:
+def test_a_receiver_that_is_down_is_given_up_for_the_pass_and_the_others_get_all(site: EventSite, hook: Webhook) -> None:
     with Webhook() as gone:
         url = gone.url
     site.declare(f"{{name: down, webhook: {url!r}, attempts: 3}}", f"{{name: up, webhook: {hook.url!r}}}")
@@ -187,7 +155,7 @@ def test_a_receiver_that_is_down_is_given_up_for_the_pass_and_the_others_get_all
     assert len(hook.got) == 2
 
 
-def test_dead_letters_are_replayed_as_they_were(site: Site, hook: Webhook) -> None:
+def test_dead_letters_are_replayed_as_they_were(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}, attempts: 1}}")
     site.send()
     site.quarantine()
@@ -201,7 +169,7 @@ def test_dead_letters_are_replayed_as_they_were(site: Site, hook: Webhook) -> No
     assert site.letters == ()
 
 
-def test_letters_of_a_receiver_that_is_declared_no_more_are_kept(site: Site, hook: Webhook) -> None:
+def test_letters_of_a_receiver_that_is_declared_no_more_are_kept(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}, attempts: 1}}")
     site.send()
     site.quarantine()
@@ -213,7 +181,7 @@ def test_letters_of_a_receiver_that_is_declared_no_more_are_kept(site: Site, hoo
 
 
 @pytest.mark.parametrize("answer", [{"delay_s": 30.0}, {"drip": True}])
-def test_a_slow_receiver_costs_no_more_than_its_time(site: Site, answer: dict[str, Any]) -> None:
+def test_a_slow_receiver_costs_no_more_than_its_time(site: EventSite, answer: dict[str, Any]) -> None:
     with Webhook(**answer) as slow:
         site.declare(f"{{name: a, webhook: {slow.url!r}, timeout_s: 0.3, attempts: 2}}")
         site.send()
@@ -224,7 +192,7 @@ def test_a_slow_receiver_costs_no_more_than_its_time(site: Site, answer: dict[st
     assert [x.problem for x in site.letters] == ["timed out"] * 2
 
 
-def test_a_command_that_hangs_is_killed_with_its_children(site: Site) -> None:
+def test_a_command_that_hangs_is_killed_with_its_children(site: EventSite) -> None:
     script = site.folder / "hang"
     script.write_text("#!/bin/sh\nsleep 300 & echo $! > child; wait\n")
     script.chmod(0o755)
@@ -241,7 +209,7 @@ def test_a_command_that_hangs_is_killed_with_its_children(site: Site) -> None:
 @pytest.mark.parametrize(
     ("word", "problem"), [("/bin/false", "exit status 1"), ("/no/such/program", "cannot start: No such file or directory")]
 )
-def test_a_command_that_fails_leaves_a_dead_letter(site: Site, word: str, problem: str) -> None:
+def test_a_command_that_fails_leaves_a_dead_letter(site: EventSite, word: str, problem: str) -> None:
     site.declare(f"{{name: a, command: [{word}], attempts: 1}}")
     site.send()
     site.quarantine()
@@ -249,7 +217,7 @@ def test_a_command_that_fails_leaves_a_dead_letter(site: Site, word: str, proble
     assert site.letters[0].problem == problem
 
 
-def test_a_redirect_is_not_followed(site: Site, hook: Webhook) -> None:
+def test_a_redirect_is_not_followed(site: EventSite, hook: Webhook) -> None:
     with Webhook(statuses=[307, 307], location=hook.url) as elsewhere:
         site.declare(f"{{name: a, webhook: {elsewhere.url!r}}}")
         site.send()
@@ -259,7 +227,7 @@ def test_a_redirect_is_not_followed(site: Site, hook: Webhook) -> None:
     assert site.letters[0].problem == "HTTP 307"
 
 
-def test_secrets_come_from_the_environment_and_stand_nowhere(site: Site, hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_come_from_the_environment_and_stand_nowhere(site: EventSite, hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER_URL", hook.url)
     monkeypatch.setenv("PAGER_KEY_WORD", "s3cr3t-of-pager")
     site.declare("{name: a, webhook_env: PAGER_URL, token_env: PAGER_KEY_WORD}")
@@ -272,7 +240,7 @@ def test_secrets_come_from_the_environment_and_stand_nowhere(site: Site, hook: W
         assert not [secret for secret in ("s3cr3t-of-pager", "hunter22", hook.url) if secret in text]
 
 
-def test_a_variable_that_is_not_set_is_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_set_is_named(site: EventSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAGER_URL", raising=False)
     site.declare("{name: a, webhook_env: PAGER_URL}")
     site.send()
@@ -281,13 +249,13 @@ def test_a_variable_that_is_not_set_is_named(site: Site, monkeypatch: pytest.Mon
     assert site.letters[0].problem == "the environment variable PAGER_URL is not set"
 
 
-def test_only_one_process_sends(site: Site, hook: Webhook) -> None:
+def test_only_one_process_sends(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     with EventSpool(site.folder / "state" / "events").held(), pytest.raises(EventsBusyError):
         site.send()
 
 
-def test_files_are_private_and_letters_limited(site: Site) -> None:
+def test_files_are_private_and_letters_limited(site: EventSite) -> None:
     spool = EventSpool(site.folder / "state" / "events")
     with spool.held():
         spool.keep_letters([DeadLetter("a", "x", 1, "t", {"id": str(i)}) for i in range(MOST_LETTERS + 1)])
@@ -297,7 +265,7 @@ def test_files_are_private_and_letters_limited(site: Site) -> None:
 
 
 @pytest.mark.parametrize("file", ["cursor.json", "dead_letters.jsonl"])
-def test_a_damaged_file_is_an_error_with_its_name(site: Site, hook: Webhook, file: str) -> None:
+def test_a_damaged_file_is_an_error_with_its_name(site: EventSite, hook: Webhook, file: str) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     site.send()
     (site.folder / "state" / "events" / file).write_text('{"since": []\n')
@@ -305,7 +273,7 @@ def test_a_damaged_file_is_an_error_with_its_name(site: Site, hook: Webhook, fil
         site.send()
 
 
-def test_a_pass_that_is_interrupted_sends_the_rest_the_next_time(site: Site, hook: Webhook) -> None:
+def test_a_pass_that_is_interrupted_sends_the_rest_the_next_time(site: EventSite, hook: Webhook) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}}}")
     site.send()
     site.quarantine()
@@ -320,7 +288,7 @@ def test_a_pass_that_is_interrupted_sends_the_rest_the_next_time(site: Site, hoo
     assert kinds(hook.events) == ["clusterctl.node.provisioning", *["clusterctl.node.quarantined"] * 2]
 
 
-def test_a_run_does_not_wait_for_a_receiver(site: Site) -> None:
+def test_a_run_does_not_wait_for_a_receiver(site: EventSite) -> None:
     """While a pass hangs at a receiver, the record takes what runs write."""
     with Webhook(delay_s=3) as slow:
         site.declare(f"{{name: a, webhook: {slow.url!r}, timeout_s: 3, attempts: 1}}")
@@ -336,7 +304,7 @@ def test_a_run_does_not_wait_for_a_receiver(site: Site) -> None:
         thread.join()
 
 
-def test_the_verb_says_what_it_did(site: Site, hook: Webhook, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_says_what_it_did(site: EventSite, hook: Webhook, capsys: pytest.CaptureFixture[str]) -> None:
     site.declare(f"{{name: a, webhook: {hook.url!r}, attempts: 1}}")
     assert main.call(["events"]) == 0
     site.quarantine()
@@ -352,7 +320,7 @@ def test_the_verb_says_what_it_did(site: Site, hook: Webhook, capsys: pytest.Cap
     assert "1 dead letters wait" in said.err
 
 
-def test_without_receivers_the_verb_is_refused(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_receivers_the_verb_is_refused(site: EventSite, capsys: pytest.CaptureFixture[str]) -> None:
     (site.folder / "clusterctl.yml").write_text("state_dir: state\n")
     assert main.call(["events"]) == 3
     assert "no receiver" in capsys.readouterr().err

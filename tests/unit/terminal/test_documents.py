@@ -15,6 +15,7 @@ from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry
 from clusterctl.model.documents import DOCUMENTS
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.node_log import HostLogEntry, LogOutcome, LogSource, LogWindow, NodeLog
+from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
 from clusterctl.model.observed import ObservedRecord
 from clusterctl.model.part import Part, PartRow
 from clusterctl.model.power import Boot, PowerOutcome, PowerReport
@@ -27,6 +28,7 @@ from clusterctl.terminal.comparison import show_comparison
 from clusterctl.terminal.gates import show_results
 from clusterctl.terminal.lemons import show_lemons
 from clusterctl.terminal.logs import show_node_logs
+from clusterctl.terminal.notices import show_notices
 from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
@@ -66,6 +68,8 @@ LEMONS = [
     TroubleRecord("S1", "system", "n1", "n1", "M", COUNTS, COUNTS, 1 / 3, LemonAction.NONE, "2026-01-01T00:00:00.000000Z"),
     TroubleRecord("", "node", "n2", "n2", "", COUNTS, COUNTS, 1.0, LemonAction.FULL, "2026-01-01T00:00:00.000000Z"),
 ]
+PERIOD = Period("2026-01-02T00:00:00.000000Z", "2026-01-03T00:00:00.000000Z")
+NOTICES = [MaintenanceNotice(1, 2, NoticeState.MOVED, "2026-01-01T00:00:00.000000Z", "r12", ("n1", "n2"), PERIOD, "new switch", "ada")]
 OBSERVED = [ObservedRecord("gpu_stress", "peers", 3, 9, 2, 1, 2, 1), ObservedRecord("kernel.x", "", 1, 1, 0, 0, 0, 0)]
 BEFORE, AFTER = (
     NodeEvidence((a_result(o),), (a_finding(o),), (replace(GPU, serial=s),)) for o, s in ((Outcome.PASS, "A"), (Outcome.FAIL, "B"))
@@ -81,12 +85,13 @@ SHOWN: dict[str, Callable[[str], None]] = {
     "comparison": lambda output: show_comparison(COMPARISON, output),
     "bmc": lambda output: show_bmcs(BMCS, tuple(BmcSection), output),
     "logs": lambda output: show_node_logs(LOGS, LogWindow(900, 200), output),
+    "notices": lambda output: show_notices(NOTICES, output),
     "queued": lambda output: show_queued(SHARDS, output),
     "runs": lambda output: show_runs(RUNS, output),
 }
 
 
-LISTS = {"lemons": "serials", "observed": "items"}
+LISTS = {"lemons": "serials", "notices": "notices", "observed": "items"}
 
 
 def schema(kind: str) -> dict[str, Any]:

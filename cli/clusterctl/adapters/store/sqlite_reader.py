@@ -18,6 +18,7 @@ from clusterctl.adapters.processes import is_dead
 from clusterctl.adapters.store.hardware_query import OF_ALL_NODES, hardware_by_node
 from clusterctl.adapters.store.schema_head import HEAD
 from clusterctl.model.holder import Holder
+from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
 from clusterctl.model.records import Lease, NodeRecord, Unanswered
 from clusterctl.model.state import State
 
@@ -39,20 +40,25 @@ _UNANSWERED = (
     "SELECT v.node, v.run_id, v.status, v.detail, v.at FROM nodes n"
     " JOIN validations v ON v.id = (SELECT max(id) FROM validations WHERE node = n.name) WHERE v.status <> 'ok' ORDER BY v.node"
 )
+_NOTICES = (
+    "SELECT notice, id, kind, at, target, nodes, begins_at, ends_at, reason, operator FROM notices"
+    " WHERE id IN (SELECT max(id) FROM notices GROUP BY notice) AND kind <> 'cancelled' AND ends_at > ? ORDER BY begins_at, notice"
+)
 _OPEN_RUNS = "SELECT id, host, pid, mark, started_at FROM runs WHERE status = 'running'"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSnapshot:
-    """Records, leases and failed validations of all nodes."""
+    """Records, leases and failed validations of all nodes, and the notices that are not over."""
 
     nodes: tuple[NodeRecord, ...]
     leases: tuple[Lease, ...]
     unanswered: tuple[Unanswered, ...]
+    notices: tuple[MaintenanceNotice, ...] = ()
 
 
 def read_snapshot(url: str) -> StoreSnapshot | None:
-    """The results of `Store.nodes()`, `Store.leases()` and `Store.unanswered()`.
+    """The results of `Store.nodes()`, `Store.leases()`, `Store.unanswered()` and `Store.open_notices()`.
 
     None if a Store is needed: for another database, one that must be created or migrated, a run whose process has ended, and for any
     error, which a Store reports.
@@ -112,12 +118,19 @@ def _read(database: sqlite3.Connection) -> StoreSnapshot | None:
             return None
     # sorted here: SQLite would copy every column of every row into its sorter
     nodes = _nodes(sorted(database.execute(_NODES), key=_RACK_SLOT_NAME))
-    return StoreSnapshot(nodes, leases, tuple(Unanswered(*row) for row in database.execute(_UNANSWERED)))
+    unanswered = tuple(Unanswered(*row) for row in database.execute(_UNANSWERED))
+    return StoreSnapshot(nodes, leases, unanswered, tuple(_open_notice(row) for row in database.execute(_NOTICES, [now])))
 
 
 def _lease(row: Sequence[Any]) -> Lease:
     node, run_id, holder, host, pid, mark, acquired_at, expires_at = row
     return Lease(node, run_id, holder, Holder(host, pid, mark), acquired_at, expires_at)
+
+
+def _open_notice(row: Sequence[Any]) -> MaintenanceNotice:
+    notice, change, kind, at, target, nodes, begins_at, ends_at, reason, operator = row
+    period = Period(begins_at, ends_at)
+    return MaintenanceNotice(notice, change, NoticeState(kind), at, target, tuple(json.loads(nodes)), period, reason, operator)
 
 
 def _nodes(rows: Iterable[Sequence[Any]]) -> tuple[NodeRecord, ...]:

@@ -16,6 +16,7 @@ from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.adapters.store.measured_outcomes import OutcomeRepository
 from clusterctl.adapters.store.members import MemberRepository
 from clusterctl.adapters.store.nodes import NodeRepository
+from clusterctl.adapters.store.notices import NoticeRepository
 from clusterctl.adapters.store.observations import ObservationRepository
 from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
@@ -43,6 +44,7 @@ class Store(
     LeaseRepository,
     MemberRepository,
     BreakerRepository,
+    NoticeRepository,
     DriftRepository,
     PartRepository,
     TroubleRepository,

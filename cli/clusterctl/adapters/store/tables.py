@@ -3,6 +3,7 @@
 Times are text (`clusterctl.adapters.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
 `batch` counts the calls that saved gate results; `follows_batch` of a validation is the newest batch of its node when it was saved, 0 without one.
 The members of a finding set are ids of `finding_values` in order, as ranges (`finding_sets.py`).
+The first change of a notice has the id of the notice; its nodes are names, without foreign keys.
 A lease has no foreign keys, because it can be acquired before its node is registered; `shard_id` is set where a worker of the queue acquired it.
 """
 
@@ -270,6 +271,21 @@ breaker_events = Table(
     Column("kind", SHORT_TEXT, nullable=False),
     Column("operator", NAME, nullable=False),
     Column("reason", Text, nullable=False),
+)
+
+notices = Table(
+    "notices",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("notice", Integer, nullable=False, index=True),
+    Column("kind", SHORT_TEXT, nullable=False),
+    Column("at", TIMESTAMP, nullable=False, index=True),
+    Column("target", Text, nullable=False),
+    Column("nodes", JSON, nullable=False),
+    Column("begins_at", TIMESTAMP, nullable=False),
+    Column("ends_at", TIMESTAMP, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("operator", NAME, nullable=False),
 )
 
 drift = Table(

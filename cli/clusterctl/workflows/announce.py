@@ -1,0 +1,31 @@
+"""Announcing planned maintenance of a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.lifecycle import next_action
+from clusterctl.core.recorded_target import match
+from clusterctl.model.errors import NodesAbsentError
+from clusterctl.model.notice import Period
+from clusterctl.model.state import State
+
+if TYPE_CHECKING:
+    from clusterctl.adapters.store.store import Store
+    from clusterctl.model.notice import MaintenanceNotice
+
+
+def announce_target(store: Store, target: str, begins_at: str, ends_at: str, *, operator: str, reason: str) -> MaintenanceNotice:
+    """Record a notice of the nodes that the target selects now, but of retired ones, which nobody uses.
+
+    Raises:
+        UnknownNodeError: no recorded node matches.
+        NodesAbsentError: all of them are retired.
+        NoticeError: it is not of a time to come, or another notice names one of the nodes for a part of it.
+    """
+    found = match(store.nodes(), target)
+    names = [n.name for n in found if n.state is not State.RETIRED]
+    if not names:
+        retired = ", ".join(f"{n.name} (retired)" for n in found[:8])
+        raise NodesAbsentError(nodes=retired, hint=next_action(found[0].name, State.RETIRED))
+    return store.announce(target, names, Period(begins_at, ends_at), operator=operator, reason=reason)
