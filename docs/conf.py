@@ -49,6 +49,7 @@ NAVIGATION = {
         "how-to/serve",
         "how-to/grafana",
         "how-to/events",
+        "how-to/planned-maintenance",
         "how-to/backup-and-restore",
         "how-to/upgrade-clusterctl",
         "how-to/uninstall",

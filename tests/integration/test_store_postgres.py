@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +15,10 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect, writing
 from clusterctl.adapters.store.tables import metadata
 from clusterctl.core.node_curves import curve_key
-from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, StoreError
+from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, NoticeError, StoreError
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.notice import NoticeState, Period
 from clusterctl.model.part import Part
 from clusterctl.model.recorded_hardware import RecordedHardware
 from clusterctl.model.state import State
@@ -165,3 +168,36 @@ def test_the_hardware_of_nodes_is_counted_in_the_database(store: Store) -> None:
     expected = {NAME: RecordedHardware("S1", "XE9680", "H100", 8)}
     assert store.hardware() == store.hardware([NAME, "no"]) == expected
     assert store.hardware([]) == {}
+
+
+def test_of_two_notices_of_one_node_at_one_time_one_is_recorded(url: str, store: Store) -> None:
+    names = ["r12-n01", "r12-n02"]
+    store.register([a_node("r12-n02")])
+    period = Period("2999-01-01T00:00:00.000000Z", "2999-01-02T00:00:00.000000Z")
+    for round_number in range(5):
+        start = threading.Barrier(6)
+
+        def announce(number: int, start: threading.Barrier = start) -> bool:
+            with Store.open(url) as own:
+                start.wait(timeout=60)
+                try:
+                    own.announce("x", [names[number % 2], names[0]], period, operator=f"op{number}", reason="work")
+                except NoticeError:
+                    return False
+                return True
+
+        with ThreadPoolExecutor(6) as pool:
+            assert sum(pool.map(announce, range(6))) == 1
+        (notice,) = store.open_notices()
+        store.cancel_notice(notice.id, operator="ada", reason="next round")
+        assert len(store.notices()) == round_number + 1
+
+
+def test_a_notice_is_moved_and_read_back(store: Store) -> None:
+    notice = store.announce(
+        "x", [NAME], Period("2999-01-01T00:00:00.000000Z", "2999-01-02T00:00:00.000000Z"), operator="ada", reason="\x00"
+    )
+    moved = store.move_notice(notice.id, None, "2999-01-03T00:00:00.000000Z", operator="bob")
+    assert (moved.nodes, moved.reason, moved.state) == ((NAME,), "\\x00", NoticeState.MOVED)
+    assert store.notices() == store.open_notices() == (moved,)
+    assert store.notice_changes_since("") == (notice, moved)

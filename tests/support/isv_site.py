@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from clusterctl.adapters import clock
+from clusterctl.core.timestamps import after
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.notice import Period
 from clusterctl.model.part import Part
 from clusterctl.model.state import State
 from clusterctl.terminal.findings import show_findings
@@ -171,6 +174,8 @@ def _write_record(store: Store) -> None:
         bring(store, name, State.ADMITTED, run_id=a_run().id)
     store.transition(BAD, State.QUARANTINED, run_id=a_run().id, operator="alice", reason="rdma_pair mlx5_3 is slow")
     bring(store, GONE, State.RETIRED)
+    begins, ends = (after(clock.now(), days * 86_400) for days in (1, 2))
+    store.announce(BUSY, [BUSY, GONE], Period(begins, ends), operator="ada", reason="new switch")
     for name in (GOOD, BUSY, BAD, GONE):
         gpus = [Part("gpu", f"0000:0{i}:00.0", f"GPU {i}", "H100", f"{name}-gpu-{i}") for i in range(8)]
         store.save_parts(a_run().id, name, [*gpus, *(Part(kind, "", kind, "XE9680", f"{name}-{kind}") for kind in _KINDS)])

@@ -10,6 +10,7 @@ from sqlalchemy import insert
 from clusterctl.adapters.store import Store, tables
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.notice import Period
 from clusterctl.model.part import Part
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FIRST, SECOND = "20260314-090000-provision-aaaa", "20260315-090000-burnin-bbbb"
 NODE, BAD, SILENT, LONELY = "r12-n01", "r12-n02", "r13-n01", "spare"
+PLANNED = Period("2999-01-01T09:00:00.000000Z", "2999-01-01T17:00:00.000000Z")
 LOOPBACK = access_of(address="127.0.0.1", token=None, header="", proxies=())
 
 
@@ -60,6 +62,7 @@ def _good(store: Store, hostile: str) -> None:
     burn_in(store, a_run(FIRST), NODE)
     bring(store, NODE, State.ADMITTED, run_id=FIRST)
     gpus = [Part("gpu", f"0000:0{i}:00.0", f"GPU {i}", f"H100{hostile}", f"GPU-{i}") for i in range(2)]
+    store.announce(NODE, [NODE], PLANNED, operator=f"eve{hostile}", reason=f"new switch {hostile}")
     store.save_parts(FIRST, NODE, [*gpus, Part("system", "", "system", "DGX", f"SYS-1{hostile}")])
     store.save_parts(SECOND, NODE, [*gpus[:1], replace(gpus[1], serial="GPU-9"), Part("system", "", "system", "DGX", f"SYS-1{hostile}")])
 

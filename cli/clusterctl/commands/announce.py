@@ -5,7 +5,8 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands import complete
-from clusterctl.commands.option_types import MOMENT, SENTENCE
+from clusterctl.commands.moment_type import MOMENT
+from clusterctl.commands.option_types import SENTENCE
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from clusterctl.core.timestamps import in_utc
-
 if TYPE_CHECKING:
     from click import Context, Parameter
 
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 _SPAN = re.compile(r"([0-9]{1,7})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST_SPAN_S = 30 * 86_400
-_MOMENT_LENGTH = 27
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
@@ -73,26 +70,7 @@ class TimeSpanS(click.ParamType[int]):
         return seconds
 
 
-class Moment(click.ParamType[str]):
-    """A point in time with its offset from UTC, as the record has it."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> str:
-        """The moment in UTC."""
-        try:
-            found = in_utc(str(value))
-        except (ValueError, OverflowError):
-            found = ""
-        if len(found) != _MOMENT_LENGTH:  # a year before 1000 would not sort
-            self.fail(
-                f"{value!r} must be a date and a time with its offset from UTC: 2026-12-01T22:00+01:00, or 2026-12-01T21:00Z.", param, ctx
-            )
-        return found
-
-
 TIMEOUT_S = FiniteRange(1, 86_400)
 SENTENCE = Sentence()
 CODE = Code()
 TIME_SPAN_S = TimeSpanS()
-MOMENT = Moment()

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
 
 _WHY: dict[str, tuple[str, dict[str, Any]]] = {
     "query_switch_firmware": ("clusterctl reads no NVSwitch trays", {"trays": []}),
-    "query_planned_notifications": (
-        "clusterctl sends no notice ahead of planned maintenance",
-        {"notification_channel_observable": False, "notifications": []},
-    ),
 }
 
 

@@ -11,6 +11,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from clusterctl.core.cloud_events import notice_event
+from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
 from clusterctl_validators.probe import CommandResult
 from support.isv_site import BAD, BUSY, GONE, GOOD, SCRIPTS, IsvSite, standing_in, validated_agents, validated_keys, write_isv_site
 from support.isv_suite import has_suite, verdict
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEPS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/steps.yml").read_text())
-SKIPPED = ("query_switch_firmware", "query_planned_notifications")
+SKIPPED = ("query_switch_firmware",)
 EVENT = {
     "specversion": "1.0",
     "type": "clusterctl.node.quarantined",
@@ -28,12 +30,19 @@ EVENT = {
     "time": "2026-03-14T09:00:00Z",
     "data": {"reason": "slow"},
 }
+BEFORE, BEGINS, DURING, ENDS = (f"2026-03-{day}T09:00:00.000000Z" for day in (14, 15, 16, 17))
 ENTRY = {"log": "SEL", "id": "1", "created": "", "severity": "OK", "message": "power on"}
 BMC = {"name": BAD, "problem": "", "power": "on", "serial": "SYS-1", "log": [ENTRY], "missing": {}}
 LOGGED = {"name": GOOD, "problem": "", "entries": [{"at": "2026-03-14T09:00:00.000000Z"}, {"at": "2026-03-14T09:01:00.000000Z"}]}
 SILENT = {"name": BAD, "problem": "", "entries": []}
 # Those of one set of documents.
 CONTACTING = ("query_bmc_kernel_logs", "host_status_log", "query_ib_tenant_isolation", "query_ib_keys", "describe_instance")
+
+
+def notice_document(state: NoticeState, at: str = BEFORE, *, nodes: tuple[str, ...] = (GOOD, BUSY)) -> str:
+    """The event of a notice, as clusterctl sends it."""
+    notice = MaintenanceNotice(3, 7, state, at, "rack-12", nodes, Period(BEGINS, ENDS), "new switch", "ada")
+    return json.dumps(notice_event(notice, "urn:x", str).document())
 
 
 def printing(folder: Path, document: dict[str, Any]) -> str:
@@ -47,7 +56,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, di
     """The answer of every step, in an order in which maintenance is seen after it was asked for."""
     folder = tmp_path_factory.mktemp("isv") / "site"
     site = write_isv_site(folder)
-    (folder / "delivered.jsonl").write_text(json.dumps(EVENT) + json.dumps(EVENT | {"type": "clusterctl.node.admitted"}))
+    sent = (json.dumps(EVENT), json.dumps(EVENT | {"type": "clusterctl.node.admitted"}), notice_document(NoticeState.PLANNED))
+    (folder / "delivered.jsonl").write_text("".join(sent))
     keys = {GOOD: ["0x7fff", "0x8001"], BUSY: ["0x7fff", "0x8001"], BAD: ["0x7fff"], GONE: ["0x7fff"]}
     protected = dict.fromkeys(keys, "key_at_level_2")
     documents = {
@@ -96,8 +106,12 @@ def test_the_numbers_are_those_of_the_record(answers: dict[str, tuple[int, dict[
     (rack,) = answers["query_health_aggregation"][1]["groups"]
     assert (rack["name"], rack["healthy"], rack["unhealthy_hosts"]) == ("rack-12", 2, [f"{BAD}-system"])
     assert {h["failure_domain"] for h in answers["query_topology"][1]["hosts"]} == {"rack-12"}
-    assert answers["query_maintenance_events"][1]["events"][0]["machine_id"] == f"{GOOD}-system"
+    events = answers["query_maintenance_events"][1]["events"]
+    assert (events[0]["machine_id"], events[-1]["machine_id"]) == (f"{GOOD}-system", f"{BUSY}-system")
+    planned = [e for e in events if e["status"] == "planned"]
+    assert [(e["message"], e["opened_by"], e["begins_at"] < e["ends_at"]) for e in planned] == [("new switch", "ada", True)]
     assert [n["machine_id"] for n in answers["query_failure_notifications"][1]["notifications"]] == [BAD]
+    assert [n["machine_id"] for n in answers["query_planned_notifications"][1]["notifications"]] == [GOOD, BUSY]
 
 
 @pytest.mark.parametrize("step", SKIPPED)
@@ -107,8 +121,34 @@ def test_what_is_never_recorded_is_skipped_with_the_reason(tmp_path: Path, step:
     assert answer["skip_reason"].startswith("clusterctl ")
 
 
+SENT: dict[str, tuple[tuple[str, ...], list[tuple[str, str, str]]]] = {
+    "nothing": ((), []),
+    "a failure alone": ((json.dumps(EVENT),), []),
+    "cancelled alone": ((notice_document(NoticeState.CANCELLED),), []),
+    "moved after it began": ((notice_document(NoticeState.MOVED, DURING),), []),
+    "announced when it began": ((notice_document(NoticeState.PLANNED, BEGINS),), []),
+    "moved ahead": (
+        (notice_document(NoticeState.PLANNED, nodes=(BAD,)), notice_document(NoticeState.MOVED, nodes=(GOOD,))),
+        [(BAD, "clusterctl.maintenance.planned", BEFORE), (GOOD, "clusterctl.maintenance.moved", BEFORE)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SENT)
+def test_only_a_notice_that_was_sent_ahead_is_shown(tmp_path: Path, case: str) -> None:
+    lines, shown = SENT[case]
+    (tmp_path / "got.jsonl").write_text("\n".join(lines))
+    code, answer = IsvSite(tmp_path).run("query_planned_notifications", "--delivered", "got.jsonl")
+    assert (code, answer["notification_channel_observable"]) == (0, True)
+    assert [(n["machine_id"], n["type"], n["notified_at"]) for n in answer["notifications"]] == shown
+    if has_suite():
+        check = verdict("breakfix.PlannedMaintenanceNotificationCheck", answer, {})
+        assert check.startswith("passed" if shown else "skipped: No planned maintenance notifications")
+
+
 NOTHING_SHOWN: dict[str, tuple[tuple[str, ...], str]] = {
     "query_failure_notifications": ((), "no receiver keeps what it got"),
+    "query_planned_notifications": ((), "no receiver keeps what it got"),
     "request_host_replacement": (("--machine-id", BUSY), "crossed no threshold"),
 }
 
@@ -130,6 +170,7 @@ FAILURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "unknown machine": ("return_node_maintenance", ("--machine-id", "n9"), "no recorded node has the name or the serial 'n9'"),
     "unknown rack": ("return_rack_maintenance", ("--rack-id", "r9"), "no recorded node is in the rack 'r9'"),
     "no such file": ("query_failure_notifications", ("--delivered", "no.jsonl"), "no.jsonl"),
+    "no such file of notices": ("query_planned_notifications", ("--delivered", "no.jsonl"), "no.jsonl"),
     "no such step": ("not_recorded", ("--step", "x"), "no step is called 'x'"),
 }
 

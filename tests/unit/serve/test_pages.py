@@ -19,7 +19,7 @@ from clusterctl.workflows.browse import Browser
 from clusterctl.workflows.status import hardware_of_all, overview
 from support.asgi import ask
 from support.stores import fresh
-from support.web_site import BAD, FIRST, LONELY, LOOPBACK, NODE, SECOND, SILENT, app_of, store_url, write_site
+from support.web_site import BAD, FIRST, LONELY, LOOPBACK, NODE, PLANNED, SECOND, SILENT, app_of, store_url, write_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,6 +223,15 @@ def test_the_documents_are_one_with_what_the_command_line_says(app: Guard, folde
     assert fleet["states"] == said["summary"]
     assert [{k: r[k] for k in ("name", "condition", "admitted", "nodes")} for r in fleet["racks"]] == said["racks"]
     assert nodes == said["nodes"]
+
+
+def test_planned_maintenance_is_on_the_page_of_its_node_and_in_the_api(app: Guard) -> None:
+    planned = {"id": 1, "begins_at": PLANNED.begins_at, "ends_at": PLANNED.ends_at, "reason": "new switch ", "operator": "eve"}
+    nodes = {n["name"]: n["planned_maintenance"] for n in ask(app, f"{BASE}/nodes").json()["nodes"]}
+    assert {name: found for name, found in nodes.items() if found} == {NODE: [planned]}
+    assert ask(app, f"{BASE}/nodes/{NODE}").json()["node"]["planned_maintenance"] == [planned]
+    assert "Planned maintenance 1, " in ask(app, f"/nodes/{NODE}").text
+    assert "Planned maintenance" not in ask(app, f"/nodes/{BAD}").text
 
 
 def test_an_empty_record_is_an_empty_fleet(tmp_path: Path) -> None:
