@@ -77,13 +77,14 @@ class LazyGroup(click.Group):
         return super().shell_complete(ctx, incomplete)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; an unknown verb's error names the nearest verbs."""
+        """As click does; the error of an unknown verb names the option of that name (`version`), or the nearest verbs."""
         try:
             return super().resolve_command(ctx, args)
         except exceptions.UsageError as e:
             from difflib import get_close_matches  # noqa: PLC0415 only a mistyped word pays for it
 
-            near = get_close_matches(args[0], self.list_commands(ctx))
+            options = [o for p in self.get_params(ctx) for o in p.opts if o == f"--{args[0]}"]
+            near = options or get_close_matches(args[0], self.list_commands(ctx))
             if not near:
                 raise
             raise exceptions.UsageError(f"{e.message.rstrip('.')}; did you mean {' or '.join(near)}?", ctx) from e

@@ -112,7 +112,10 @@ def test_provision_without_a_terminal_and_without_yes_is_refused(
     assert "CLUSTERCTL_YES" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("word", "message"), [("provisoin", "did you mean provision?"), ("xyzzy", "No such command 'xyzzy'.")])
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [("provisoin", "did you mean provision?"), ("version", "did you mean --version?"), ("xyzzy", "No such command 'xyzzy'.")],
+)
 def test_a_mistyped_verb_gets_a_suggestion(word: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call([word, "rack-12"]) == ExitCode.USAGE
     assert message in capsys.readouterr().err
