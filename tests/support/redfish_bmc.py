@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from support.redfish_tree import Tree
 
 USER, PASSWORD = "admin", "planted-Zq7-bmc-secret"
+_OK = 200
 _AUTHORIZATION = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 
 
@@ -29,6 +30,7 @@ class Bmc:
         forbidden: attributes whose change is refused, regardless of the registry.
         ignores: attributes that the BIOS silently does not apply at a reset.
         down: all requests are answered with 503.
+        anonymous: HTTP status for requests without an account.
         resets: the reset types that were accepted; the power state follows them.
         refused: the reset types that are refused.
         overrides: the boot overrides that were set; refused with the text `no_override` if that is not empty.
@@ -44,6 +46,7 @@ class Bmc:
         self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
+        self.anonymous = 401
         self.resets: list[str] = []
         self.refused: set[str] = set()
         self.overrides: list[dict[str, Any]] = []
@@ -236,7 +239,11 @@ class _Handler(BaseHTTPRequestHandler):
         bmc.requests.append((self.command, self.path))
         if bmc.down:
             self._refuse(503, "The service is starting.")
-        elif self.headers.get("Authorization") != _AUTHORIZATION and self.path.rstrip("/") != "/redfish/v1":
+        elif "Authorization" not in self.headers and self.path.rstrip("/") != "/redfish/v1":
+            if bmc.anonymous == _OK:
+                return True
+            self._refuse(bmc.anonymous, "The request needs an account.")
+        elif self.headers.get("Authorization", _AUTHORIZATION) != _AUTHORIZATION and self.path.rstrip("/") != "/redfish/v1":
             self._refuse(401, "The credentials are not valid.")
         else:
             return True

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from http.client import HTTPException, HTTPSConnection
 from threading import Event, Timer
-from typing import Any, Callable, Dict, Iterator, List, Mapping
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 from typing import Protocol as TypingProtocol
 from urllib.parse import urlsplit
 
 ROOT = "/redfish/v1/"
 _OK, _REDIRECTS, _NOT_FOUND, _BUSY = 200, 300, 404, 503
+_NO_ACCOUNT = (401, 403)
 _LIMIT_BYTES = 32 * 1024 * 1024
 # A BMC that is starting or busy answers 503; a read is repeated, a change is not.
 _TRIES = 3
@@ -214,6 +215,15 @@ class Redfish:
         if answer.headers.get("etag"):
             data.setdefault("@odata.etag", answer.headers["etag"])
         return data
+
+    def answers_without_account(self, path: str) -> Optional[bool]:
+        """Whether it shows a resource to everybody, which it must not (DSP0266, "Authentication"); None if its status shows neither.
+
+        Raises:
+            BmcError: the BMC cannot be reached.
+        """
+        status = self._send(BmcRequest("GET", self._root + local(path), {"Accept": "application/json"}), self.timeout_s).status
+        return False if status in _NO_ACCOUNT else True if status == _OK else None
 
     def post(self, path: str, body: Mapping[str, Any]) -> None:
         """Run an action.

@@ -65,6 +65,7 @@ class BmcReport:
     Attributes:
         problem: why it could not be read; then everything else is empty.
         verified: whether the certificate of its TLS connection was verified.
+        answers_without_account: whether Redfish lists its systems to requests without an account; None if it is not known.
         missing: sections that could not be read, with the reason.
     """
 
@@ -80,6 +81,7 @@ class BmcReport:
     log: tuple[LogEntry, ...] = ()
     sensors: tuple[Sensor, ...] = ()
     protocols: tuple[Protocol, ...] = ()
+    answers_without_account: bool | None = None
     consoles: tuple[Console, ...] = ()
     missing: tuple[tuple[BmcSection, str], ...] = ()
 

@@ -110,6 +110,7 @@ class ReadBmc:
         bmc_versions: firmware of the BMC, by its name.
         tls_verified: whether the certificate of its TLS connection was verified.
         ipmi_over_lan: null if the BMC does not say; so for the next two.
+        redfish_without_account: whether Redfish lists its systems to requests without an account; null if not asked, or its answer shows neither.
         missing: section -> why it could not be read.
     """
 
@@ -124,6 +125,7 @@ class ReadBmc:
     tls_verified: bool
     ipmi_over_lan: bool | None
     http_without_tls: bool | None
+    redfish_without_account: bool | None
     serial_console: bool | None
     protocols: tuple[Protocol, ...] = ()
     consoles: tuple[Console, ...] = ()

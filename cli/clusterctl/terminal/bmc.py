@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.model.bmc_report import BmcReport, Sensor
 
 _IPMI, _HTTP = "IPMI", "HTTP"
+_ANSWERS = {True: "answered: anybody on its network can read it", False: "refused", None: "unknown"}
 
 
 def show_bmcs(reports: Sequence[BmcReport], sections: Collection[BmcSection], output: str) -> None:
@@ -44,6 +45,7 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
         out.print_text(f"  {section.value}: cannot be read: {printable(why)}")
     if BmcSection.PROTOCOLS in sections:
         out.print_text(f"  IPMI over LAN: {_said(r.any_enabled(_IPMI))}; HTTP without TLS: {_said(r.any_enabled(_HTTP))}")
+        out.print_text(f"  Redfish without an account: {_ANSWERS[r.answers_without_account]}")
         _table(("BMC", "PROTOCOL", "ENABLED", "PORT"), [(p.manager, p.name, _said(p.enabled), str(p.port or "-")) for p in r.protocols])
     if BmcSection.CONSOLE in sections:
         rows = [(c.place, c.kind, _said(c.enabled), c.detail) for c in r.consoles]
@@ -87,6 +89,7 @@ def _document(r: BmcReport) -> ReadBmc | UnreadBmc:
         tls_verified=r.verified,
         ipmi_over_lan=r.any_enabled(_IPMI),
         http_without_tls=r.any_enabled(_HTTP),
+        redfish_without_account=r.answers_without_account,
         serial_console=any(c.enabled for c in r.consoles) if r.consoles else None,
         protocols=r.protocols,
         consoles=r.consoles,

@@ -162,6 +162,15 @@ def test_the_newest_entries_of_every_log_but_dumps(tmp_path: Path, inline: bool)
     assert (found.sensors, found.protocols, found.consoles) == ((), (), ())
 
 
+@pytest.mark.parametrize(("status", "answers"), [(401, False), (403, False), (200, True), (302, None), (500, None)])
+def test_whether_it_answers_without_an_account(tmp_path: Path, status: int, answers: bool | None) -> None:
+    with Bmc(service(), tmp_path) as bmc:
+        bmc.anonymous = status
+        found = report(bmc, (BmcSection.PROTOCOLS,))
+        assert (found.answers_without_account, found.missing) == (answers, ())
+        assert report(bmc, (BmcSection.LOG,)).answers_without_account is None
+
+
 @pytest.mark.parametrize("features", [{}, {"ProtocolFeaturesSupported": {"ExpandQuery": {"Levels": True}}}])
 def test_sensors_without_thermal(tmp_path: Path, features: dict[str, Any]) -> None:
     with Bmc(service(**features), tmp_path) as bmc:

@@ -21,6 +21,7 @@ GOOD = BmcReport(
     log=(LogEntry("SEL", "7", "2026-01-01T00:00:00Z", "Critical", "PSU 1 \x1b[31mlost"),),
     sensors=(Sensor("1", "CPU1 Temp", "temperature", 45.5, "Cel", "OK"), Sensor("1", "Fan 9", "fan", None, "", "")),
     protocols=(Protocol("BMC.1", "HTTPS", enabled=True, port=443), Protocol("BMC.1", "IPMI", enabled=False)),
+    answers_without_account=True,
     consoles=(Console("System.1", "SSH", enabled=True, detail="port 2200"),),
     missing=((BmcSection.LOG, "HTTP 500"),),
 )
@@ -34,6 +35,7 @@ def test_pages(capsys: pytest.CaptureFixture[str]) -> None:
         "r12-n01: on; Dell XE9680, serial S1, BIOS 2.1",
         "TLS certificate: verified",
         "IPMI over LAN: off; HTTP without TLS: unknown",
+        "Redfish without an account: answered: anybody on its network can read it",
         "log: cannot be read: HTTP 500",
         "r12-n02: its BMC cannot be read: cannot be reached: Connection refused",
     ):

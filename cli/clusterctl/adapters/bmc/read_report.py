@@ -44,6 +44,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
     log = section(BmcSection.LOG, lambda: event_log.read_log(client, [*_systems(client, root), *managers], entries))
     read = section(BmcSection.SENSORS, lambda: sensors.read_sensors(client, root))
     network = section(BmcSection.PROTOCOLS, lambda: _protocols(client, managers))
+    open_to_all = section(BmcSection.PROTOCOLS, lambda: [client.answers_without_account(link(root, "Systems"))])
     consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))
     return BmcReport(
         access.node,
@@ -57,6 +58,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         log=log,
         sensors=read,
         protocols=network,
+        answers_without_account=open_to_all[0] if open_to_all else None,
         consoles=consoles,
         missing=tuple(missing),
     )
