@@ -162,7 +162,7 @@ def plan_again(
 
 def _repeats(gate: Gate[Any], taking: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
     try:
-        return gate.plan_again(taking, gate.with_versions(evidence), batches)
+        return gate.plan_again(taking, evidence, batches)
     except ClusterctlError:
         raise
     except Exception as e:  # the code of a site's gate may raise anything
@@ -184,12 +184,20 @@ def plan_search(
 def _measured(
     subjects: Sequence[Subject], records: Sequence[RawRecord], level: Level, gates: Sequence[str]
 ) -> Iterator[tuple[Gate[Any], Sequence[Subject], Evidence]]:
-    """The gates that have records, with the nodes that they are for."""
+    """The gates that have records, with the nodes that they are for; each record has the version that its output names, as in the judgement."""
     chosen = {gate_named(name) for name in gates}
     for gate in (g for g in all_gates() if g in chosen):
         own = [r for r in records if r.gate == gate.name]
         if own:
-            yield gate, [s for s in subjects if gate.name in s.profile.levels[level]], Evidence({s.name: s for s in subjects}, own, level)
+            evidence = Evidence({s.name: s for s in subjects}, own, level)
+            yield gate, [s for s in subjects if gate.name in s.profile.levels[level]], _with_versions(gate, evidence)
+
+
+def _with_versions(gate: Gate[Any], evidence: Evidence) -> Evidence:
+    try:
+        return gate.with_versions(evidence)
+    except Exception as e:  # the code of a site's gate may raise anything
+        raise raised_while_planned(gate, e) from e
 
 
 def _further(
