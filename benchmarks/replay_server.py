@@ -18,6 +18,7 @@ import resource
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 
@@ -58,8 +59,13 @@ class _Server(asyncssh.SSHServer):
         return True
 
 
+def _with_own_value(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One finding differs from node to node, as in a real fleet: where all answers are equal, they are read once, and the rest would not be measured."""
+    return [*findings[:-1], {**findings[-1], "found": f"of {NODE_NAME}"}]
+
+
 async def _serve(args: argparse.Namespace) -> None:
-    replay = Replay(json.dumps(json.loads(args.answer.read_text())).encode())
+    replay = Replay(json.dumps(_with_own_value(json.loads(args.answer.read_text()))).encode())
     options = asyncssh.SSHServerConnectionOptions(
         server_factory=_Server,
         server_host_keys=[str(args.keys / "host_key")],

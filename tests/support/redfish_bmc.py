@@ -30,7 +30,7 @@ class Bmc:
         forbidden: attributes whose change is refused, regardless of the registry.
         ignores: attributes that the BIOS silently does not apply at a reset.
         down: all requests are answered with 503.
-        anonymous: HTTP status for requests without an account.
+        anonymous: HTTP status for requests without an account; 0 = the connection is closed.
         resets: the reset types that were accepted; the power state follows them.
         refused: the reset types that are refused.
         overrides: the boot overrides that were set; refused with the text `no_override` if that is not empty.
@@ -242,6 +242,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif "Authorization" not in self.headers and self.path.rstrip("/") != "/redfish/v1":
             if bmc.anonymous == _OK:
                 return True
+            if not bmc.anonymous:
+                self.close_connection = True
+                return False
             self._refuse(bmc.anonymous, "The request needs an account.")
         elif self.headers.get("Authorization", _AUTHORIZATION) != _AUTHORIZATION and self.path.rstrip("/") != "/redfish/v1":
             self._refuse(401, "The credentials are not valid.")

@@ -217,13 +217,19 @@ class Redfish:
         return data
 
     def answers_without_account(self, path: str) -> Optional[bool]:
-        """Whether it shows a resource to everybody, which it must not (DSP0266, "Authentication"); None if its status shows neither.
+        """Whether it lists a collection to everybody, which it must not (DSP0266, "Authentication"); None if its answer, or none, shows neither.
 
         Raises:
-            BmcError: the BMC cannot be reached.
+            BmcError: the path leads to another host.
         """
-        status = self._send(BmcRequest("GET", self._root + local(path), {"Accept": "application/json"}), self.timeout_s).status
-        return False if status in _NO_ACCOUNT else True if status == _OK else None
+        request = BmcRequest("GET", self._root + local(path), {"Accept": "application/json"})
+        try:
+            answer = self._send(request, self.timeout_s)
+            if answer.status in _NO_ACCOUNT:
+                return False
+            return True if answer.status == _OK and "Members" in dict(json.loads(answer.body)) else None
+        except (BmcError, TypeError, ValueError, RecursionError):
+            return None
 
     def post(self, path: str, body: Mapping[str, Any]) -> None:
         """Run an action.

@@ -11,6 +11,7 @@ from clusterctl_tools.port_info import (
 )
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
+from clusterctl_validators.virtual_machine import is_virtual_machine
 
 PROTECTED = "set, protection level 2 or 3"
 _HIDDEN = 1
@@ -53,6 +54,12 @@ def _judge_answer(record: Record, check: str, text: str) -> None:
 
 
 def _judge_silence(record: Record, probe: Probe, check: str, device: str, port: int) -> None:
+    if is_virtual_machine(probe) or probe.glob("/sys/class/infiniband/{}/device/physfn".format(device)):
+        record.could_not_run(
+            check,
+            "the port does not answer, and a virtual machine or function may not be able to ask it: check it on a machine with the whole adapter",
+        )
+        return
     try:
         level = record_level(probe, device, port)
     except UnreadablePortInfoError as e:

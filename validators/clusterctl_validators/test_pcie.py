@@ -10,6 +10,7 @@ from clusterctl_validators.finding import Severity
 from clusterctl_validators.pcie import acs_ports, physical_functions
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
+from clusterctl_validators.virtual_machine import is_virtual_machine
 
 ROLE = "pcie"
 Spec = Mapping[str, Any]
@@ -64,7 +65,7 @@ def test_acs(spec: Spec, record: Record, probe: Probe) -> None:
     found = "{} of {} ports redirect{}".format(len(redirecting), len(able), _first(redirecting))
     if not declared:
         record.not_applicable(check, "not managed; found {}".format(found))
-    elif declared == "disabled" and _is_virtual_machine(probe):
+    elif declared == "disabled" and is_virtual_machine(probe):
         record.not_applicable(check, "a virtual machine: its ports are the hypervisor's; found {}".format(found))
     else:
         wrong = redirecting if declared == "disabled" else [a for a in able if a not in redirecting]
@@ -88,7 +89,7 @@ def test_gpu_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:
 
 def _judge_registers(setting: _Setting, addresses: List[str], record: Record, probe: Probe) -> None:
     check, declared, words_of = setting
-    if not declared or _is_virtual_machine(probe):
+    if not declared or is_virtual_machine(probe):
         record.not_applicable(check, "a virtual machine: its registers are the hypervisor's" if declared else "not managed")
         return
     unread = "" if addresses else "no such device is visible"
@@ -162,13 +163,6 @@ def _judge_file(check: str, file: _RoleFile, probe: Probe, record: Record) -> Op
             check + ".content", not missing, expected=right, found="lacks " + ", ".join(missing) if missing else right, hint=_PROVISION
         )
     return lines
-
-
-def _is_virtual_machine(probe: Probe) -> bool:
-    """As the script: a container is the machine below it."""
-    if probe.run(["systemd-detect-virt", "--container"]).rc == 0:
-        return False
-    return probe.run(["systemd-detect-virt", "--vm"]).rc == 0
 
 
 def _first(addresses: List[str], most: int = 3) -> str:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from click import Context, Parameter
 
 _LENGTH = 27
+# Maintenance windows are computed some days ahead of a moment.
+_END_OF_TIME = "9999"
 
 
 class Moment(click.ParamType[str]):
@@ -25,7 +27,7 @@ class Moment(click.ParamType[str]):
             found = in_utc(str(value))
         except (ValueError, OverflowError):
             found = ""
-        if len(found) != _LENGTH:  # a year before 1000 would not sort
+        if len(found) != _LENGTH or found >= _END_OF_TIME:  # a year before 1000 would not sort
             example = "2026-12-01T22:00+01:00, or 2026-12-01T21:00Z"
             self.fail(f"{value!r} must be a date and a time with its offset from UTC: {example}.", param, ctx)
         return found

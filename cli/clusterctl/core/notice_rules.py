@@ -74,14 +74,14 @@ def _require_ahead(period: Period, now: str) -> None:
     if period.ends_at <= period.begins_at:
         raise NoticeError(detail=f"the end {ends} is not after the beginning {begins}", hint="correct --begins or --ends")
     if period.begins_at <= now:
-        hint = "a notice is of work to come; `clusterctl drain TARGET --to maintenance --reason WHY` is for work that begins now"
+        hint = "a notice announces future work; `clusterctl drain TARGET --to maintenance --reason WHY` is for work that begins now"
         raise NoticeError(detail=f"the beginning {begins} is past", hint=hint)
 
 
 def _require_open(notice: MaintenanceNotice, now: str) -> None:
     if is_open(notice, now):
         return
-    ended = f"is over since {short(notice.period.ends_at)}"
+    ended = f"ended at {short(notice.period.ends_at)}"
     how = "is cancelled" if notice.state is NoticeState.CANCELLED else ended
     raise NoticeError(detail=f"notice {notice.id} {how}", hint="announce the work anew: `clusterctl announce TARGET`")
 

@@ -172,7 +172,7 @@ class _Comparison:
             return Finding(check, self.role, Outcome.FAIL, Severity.CRITICAL, expected + stored, value, self._hint())
         if len(rack.values) >= self._needed:
             expected = f"{value}, as {len(rack.values)} of {self._size} nodes{stored}"
-            return Finding(check, self.role, Outcome.PASS, Severity.CRITICAL, expected, value, self.rule.hint)
+            return Finding(check, self.role, Outcome.PASS, Severity.CRITICAL, expected, value)
         known = f"{len(rack.values)} of {self._size} nodes known{stored}, {self._needed} needed: {'; '.join(self._missing())}"
         pin = f"{self.role}_{self.fact}"
         if self.spec.get(pin):

@@ -35,7 +35,7 @@ def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
 
 
 def management_key(outcomes: Mapping[str, set[str]]) -> dict[str, Any]:
-    """A port without protection is one too many; a key is claimed only where every port of every node is protected."""
+    """One unprotected port is enough to fail; a key is claimed only where every port of every node is protected."""
     bare = sorted(n for n, found in outcomes.items() if "fail" in found)
     unread = sorted(n for n, found in outcomes.items() if found != {"pass"})
     if bare:

@@ -1,4 +1,7 @@
-"""BFX05-01: notices of planned maintenance that were sent to receivers before it began: one for each node that they name."""
+"""BFX05-01: notices of planned maintenance that were recorded before it began and that a receiver got: one for each node that they name.
+
+The time of an event is that of the record. When a receiver got it is not in it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from site_answers import Option, Site, report
 if TYPE_CHECKING:
     import argparse
 
-# A cancelled notice is of no maintenance.
+# A cancelled notice announces no maintenance.
 _AHEAD = frozenset({"clusterctl.maintenance.planned", "clusterctl.maintenance.moved"})
 
 

@@ -12,6 +12,7 @@ from clusterctl.adapters.bmc.event_log import log_entry
 from clusterctl.adapters.bmc.host_power import BmcLimits
 from clusterctl.adapters.bmc.read_report import read_report
 from clusterctl.model.bmc_report import BmcReport, BmcSection, LogEntry, Sensor
+from clusterctl_tools.redfish import BmcAnswer, Redfish
 from support.recorded import recorded
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import read_resource, recorded_tree
@@ -162,7 +163,13 @@ def test_the_newest_entries_of_every_log_but_dumps(tmp_path: Path, inline: bool)
     assert (found.sensors, found.protocols, found.consoles) == ((), (), ())
 
 
-@pytest.mark.parametrize(("status", "answers"), [(401, False), (403, False), (200, True), (302, None), (500, None)])
+def test_a_login_page_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Redfish, "_send", lambda *_: BmcAnswer(200, "OK", b"<html>log in</html>"))
+    access = BmcAccess("r12-n01", url="https://127.0.0.1", user=USER, password=PASSWORD)
+    assert Redfish(access, 5, verify=False).answers_without_account(f"{ROOT}/Systems") is None
+
+
+@pytest.mark.parametrize(("status", "answers"), [(401, False), (403, False), (200, True), (302, None), (500, None), (0, None)])
 def test_whether_it_answers_without_an_account(tmp_path: Path, status: int, answers: bool | None) -> None:
     with Bmc(service(), tmp_path) as bmc:
         bmc.anonymous = status

@@ -88,6 +88,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "target without a node left": (("r12-n01,!r12-n01", *WHEN, *WHY), 3, "no recorded node matches"),
     "retired nodes alone": (("r12-n03", *WHEN, *WHY), 2, "all nodes of the target are away: r12-n03 (retired)"),
     "announced already": (("r12-n02", *WHEN, *WHY), 2, "names r12-n02 already"),
+    "a year in which no window can be computed": (
+        ("r12-n01", "--begins", "9999-12-30T00:00Z", "--ends", "9999-12-31T00:00Z", *WHY),
+        2,
+        "its offset",
+    ),
     "no offset": (("r12-n01", "--begins", "2999-12-01T22:00", "--ends", ENDS, *WHY), 2, "its offset from UTC"),
     "no time": (("r12-n01", "--begins", "tomorrow", "--ends", ENDS, *WHY), 2, "its offset from UTC"),
     "first hour of all": (("r12-n01", "--begins", "0001-01-01T00:00+10:00", "--ends", ENDS, *WHY), 2, "its offset from UTC"),

@@ -58,6 +58,14 @@ def record(tmp_path: Path) -> Iterator[Record]:
     found.store.close()
 
 
+def test_a_change_is_later_than_the_one_before_whatever_the_clock_of_its_controller(record: Record) -> None:
+    record.announce("n1")
+    record.do({"at": "08:59", "move": 1, "ends": "15:00"})
+    record.do({"at": "08:58", "cancel": 1})
+    changes = record.store.notice_changes_since("")
+    assert [c.state for c in sorted(changes, key=lambda c: c.at)] == [NoticeState.PLANNED, NoticeState.MOVED, NoticeState.CANCELLED]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_refused_changes_nothing(record: Record, case: str) -> None:
     for step in CASES[case]["steps"]:

@@ -52,7 +52,27 @@ def test_what_was_read_before_changes_no_result(pieces: list[bytes]) -> None:
 
     whole = [_HEAD + b', "findings": ' + array + b"}" for array in (_ARRAY % b"pass", _ARRAY % b"fail", b"[]")]
     for line in (b"".join(pieces), _HEAD + b"".join(pieces), _HEAD + b', "findings": ' + b"".join(pieces)):
-        assert read(*whole, line) == read(line)
+        alone = read(line)
+        assert read(*whole, line) == alone
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(answer, "_split", lambda text: (json.loads(text), b""))
+            assert read(line) == alone
+
+
+@pytest.mark.parametrize(
+    "line",
+    [_HEAD + b', "abc\\"findings": ' + _ARRAY % b"pass" + b"}", _HEAD + b', "findings": ' + "[]".encode("utf-16-le") + b"}"],
+    ids=["a key that ends so", "an array in another encoding"],
+)
+def test_what_a_whole_parse_refuses_is_no_answer(line: bytes) -> None:
+    assert answer.from_exit(REQUEST, RemoteResult(0, line, b""), 1.0).status is NodeStatus.CRASHED
+
+
+def test_a_huge_array_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "_arrays", {})
+    monkeypatch.setattr(answer, "_ARRAY_LIMIT_BYTES", 200)
+    assert read_answer({"found": "x" * 300}).status is NodeStatus.OK
+    assert answer._arrays == {}
 
 
 def test_values_that_only_look_equal_stay_distinct() -> None:

@@ -44,7 +44,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
     log = section(BmcSection.LOG, lambda: event_log.read_log(client, [*_systems(client, root), *managers], entries))
     read = section(BmcSection.SENSORS, lambda: sensors.read_sensors(client, root))
     network = section(BmcSection.PROTOCOLS, lambda: _protocols(client, managers))
-    open_to_all = section(BmcSection.PROTOCOLS, lambda: [client.answers_without_account(link(root, "Systems"))])
+    open_to_all = client.answers_without_account(link(root, "Systems")) if BmcSection.PROTOCOLS in sections else None
     consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))
     return BmcReport(
         access.node,
@@ -58,7 +58,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         log=log,
         sensors=read,
         protocols=network,
-        answers_without_account=open_to_all[0] if open_to_all else None,
+        answers_without_account=open_to_all,
         consoles=consoles,
         missing=tuple(missing),
     )

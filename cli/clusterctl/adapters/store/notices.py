@@ -11,6 +11,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.core import notice_rules
+from clusterctl.core.timestamps import after
 from clusterctl.model.errors import UnknownNoticeError
 from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
 
@@ -27,7 +28,7 @@ class NoticeRepository(Repository):
         """Record a new notice.
 
         Raises:
-            NoticeError: it is not of a time to come, or another one names one of the nodes for a part of it.
+            NoticeError: it does not lie in the future, or another one names one of the nodes for a part of it.
         """
         names = sorted(set(nodes))
         with writing(self._engine) as connection:
@@ -94,7 +95,9 @@ def _locked(connection: Connection, notice_id: int) -> MaintenanceNotice:
 
 
 def _record_change(connection: Connection, notice: MaintenanceNotice, at: str) -> int:
-    """Returns its number."""
+    """Returns its number. A change is later than the one before, also where the clock of another controller is ahead: events are sent in the order of time."""
+    if notice.at:
+        at = max(at, after(notice.at, 1e-6))
     row = {
         "notice": notice.id,
         "kind": notice.state.value,

@@ -23,6 +23,7 @@ _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT
 _NOT_FOUND = frozenset({126, 127})
 _FIELDS = tuple(field.name for field in fields(Finding) if field.name not in SET_BY_CONTROLLER)
 _LAST_KEY = b'"findings": '
+_BETWEEN_KEYS = (b"{", b", ")
 _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
@@ -131,18 +132,20 @@ def _document(stdout: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _split(line: bytes) -> tuple[Any, bytes]:
-    """The document of a line and the bytes of its last array. With an empty array instead of a valid one, a document is valid if it was before."""
+    """The document of a line and the bytes of its last array; no bytes where the line is of another form.
+
+    With an empty array in place of the array, the document is valid if and only if it was before: what comes before ends between two keys.
+    """
     before, mark, rest = line.partition(_LAST_KEY)
     array = rest[:-1]
-    if mark and rest.endswith(b"}"):
+    if mark and before.endswith(_BETWEEN_KEYS) and rest.endswith(b"}"):
         try:
             data = json.loads(before + mark + b"[]}")
             if array not in _arrays:
-                data["findings"] = json.loads(array)
+                data["findings"] = json.loads(array.decode("utf-8", "surrogatepass"))  # of bytes, the encoding would be guessed
         except ValueError:
             return json.loads(line), b""
-        if isinstance(data, dict):
-            return data, array
+        return data, array
     return json.loads(line), b""
 
 
@@ -156,6 +159,7 @@ class _Answered:
 
 _arrays: dict[bytes, _Answered] = {}
 _ARRAYS_AT_MOST = 16
+_ARRAY_LIMIT_BYTES = 1024 * 1024
 
 
 def _answered(request: BundleRequest, data: dict[str, Any], array: bytes, stdout: bytes) -> _Answered:
@@ -165,7 +169,7 @@ def _answered(request: BundleRequest, data: dict[str, Any], array: bytes, stdout
     if known is None:
         findings = _findings_of(data, _is_clean(_last_line(stdout)))
         known = _Answered(findings, frozenset(f.role for f in findings))
-        if array:
+        if 0 < len(array) <= _ARRAY_LIMIT_BYTES:
             if len(_arrays) >= _ARRAYS_AT_MOST:
                 del _arrays[next(iter(_arrays))]
             _arrays[array] = known

@@ -152,7 +152,7 @@ def plan_again(
     planned: list[GateSteps] = []
     batches = count()
     for gate, taking, measured in _measured(subjects, records, level, gates):
-        evidence = replace(measured, usual=usual or {})
+        evidence = replace(_with_versions(gate, measured), usual=usual or {})
         if isinstance(gate, PairGate):
             planned.append(gate.plan_pairs_again(taking, evidence, batches, seed))
         else:
@@ -177,25 +177,27 @@ def plan_search(
     batches = count()
     for gate, taking, evidence in _measured(subjects, records, level, gates):
         if isinstance(gate, GroupGate):
-            planned.append(gate.plan_search(taking, evidence, batches, rung, number))
+            planned.append(gate.plan_search(taking, _with_versions(gate, evidence), batches, rung, number))
     return _further(subjects, level, gates, planned, batches, part=part_name(BurnInPart.GROUP, search_rung(rung, number)))
 
 
 def _measured(
     subjects: Sequence[Subject], records: Sequence[RawRecord], level: Level, gates: Sequence[str]
 ) -> Iterator[tuple[Gate[Any], Sequence[Subject], Evidence]]:
-    """The gates that have records, with the nodes that they are for; each record has the version that its output names, as in the judgement."""
+    """The gates that have records, with the nodes that they are for."""
     chosen = {gate_named(name) for name in gates}
     for gate in (g for g in all_gates() if g in chosen):
         own = [r for r in records if r.gate == gate.name]
         if own:
-            evidence = Evidence({s.name: s for s in subjects}, own, level)
-            yield gate, [s for s in subjects if gate.name in s.profile.levels[level]], _with_versions(gate, evidence)
+            yield gate, [s for s in subjects if gate.name in s.profile.levels[level]], Evidence({s.name: s for s in subjects}, own, level)
 
 
 def _with_versions(gate: Gate[Any], evidence: Evidence) -> Evidence:
+    """Each record with the version that its output names, as in the judgement."""
     try:
         return gate.with_versions(evidence)
+    except ClusterctlError:
+        raise
     except Exception as e:  # the code of a site's gate may raise anything
         raise raised_while_planned(gate, e) from e
 
