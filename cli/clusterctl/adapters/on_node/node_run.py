@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
+from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 from clusterctl.adapters.validators import request as bundle_request
 from clusterctl.adapters.validators.answer import bundle_is_absent
 from clusterctl_on_node.entry import EXIT_NO_SERVICE
@@ -20,7 +20,6 @@ from clusterctl_validators import launcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from clusterctl.adapters.ssh.remote_result import RemoteResult
     from clusterctl.adapters.ssh.ssh import SshClient, SshSession
     from clusterctl.adapters.validators.bundle import Bundle
     from clusterctl.model.node import Node
@@ -79,6 +78,10 @@ class NodeRun:
                     remote.close()
                 return self._ended(exited)
             except TransportError as e:
+                if (
+                    self.end is not None
+                ):  # all that is lost is the confirmation, and a node that has nothing left to send would be followed for ever
+                    return self._ended(RemoteResult(None, b"", b""))
                 self.detail = e.detail
                 now = time.monotonic()
                 lost_since = lost_since or now
