@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.config import read_config
 from clusterctl.adapters.event_spool import EventSpool
@@ -46,3 +46,7 @@ class EventSite:
     @property
     def letters(self) -> tuple[DeadLetter, ...]:
         return EventSpool(self.folder / "state" / "events").letters()
+
+
+def kinds(events: list[dict[str, Any]]) -> list[str]:
+    return [e["type"] for e in events]

@@ -29,7 +29,7 @@ class KeyProtection:
 
 
 def own_port_argv(device: str, port: int) -> List[str]:
-    """The command that asks a port of this machine, whatever key the node has in ibdiag.conf. Its output may have the key: leave it to parse_own_port.
+    """The command that queries a port of this machine, whatever key the node has in ibdiag.conf. Its output may have the key: leave it to parse_own_port.
 
     At levels 2 and 3 a port takes it for a violation: it counts it, and sends the subnet manager a trap (256, bad M_Key).
     """
@@ -37,7 +37,7 @@ def own_port_argv(device: str, port: int) -> List[str]:
 
 
 def record_argv(device: str, port: int, lid: int) -> List[str]:
-    """The command that asks the subnet manager for its record of the port with a local id. No port checks it, and nothing of it is the key (IBA 15.2.5.3)."""
+    """The command that queries the subnet manager for its record of the port with a local id. No port checks it, and nothing of it is the key (IBA 15.2.5.3)."""
     return ["saquery", "-C", device, "-P", str(port), "PIR", str(lid)]
 
 
@@ -63,6 +63,6 @@ def has_no_answer(stdout: str, stderr: str) -> bool:
 
 
 def reason(stdout: str, stderr: str) -> str:
-    """Why a query failed, in the tool's words; empty if it does not tell."""
+    """Why a query failed, in the tool's words; empty if it prints none."""
     found = _FAILED.search(stdout) or _FAILED.search(stderr)
     return found.group(1) if found else ""

@@ -217,14 +217,9 @@ class Redfish:
         return data
 
     def answers_without_account(self, path: str) -> Optional[bool]:
-        """Whether it lists a collection to everybody, which it must not (DSP0266, "Authentication"); None if its answer, or none, shows neither.
-
-        Raises:
-            BmcError: the path leads to another host.
-        """
-        request = BmcRequest("GET", self._root + local(path), {"Accept": "application/json"})
+        """Whether it lists a collection to everybody, which it must not (DSP0266, "Authentication"); None if neither is seen, for whatever reason."""
         try:
-            answer = self._send(request, self.timeout_s)
+            answer = self._send(BmcRequest("GET", self._root + local(path), {"Accept": "application/json"}), self.timeout_s)
             if answer.status in _NO_ACCOUNT:
                 return False
             return True if answer.status == _OK and "Members" in dict(json.loads(answer.body)) else None

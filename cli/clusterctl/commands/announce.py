@@ -65,8 +65,10 @@ def _form(given: set[str]) -> str:
     """
     form = next((f for f in _FORMS if f in given), "")
     needed, taken = _FORMS[form]
-    shown = {"target": "TARGET", "": "a list"}.get(form, f"--{form}")
+    shown = "TARGET" if form == "target" else f"--{form}"
     for name in sorted(given - {form, *needed, *taken}):
+        if not form:
+            raise UsageProblemError(detail=f"--{name} needs TARGET, --move or --cancel", hint=_HINT)
         raise UsageProblemError(detail=f"{shown} cannot be combined with --{name}", hint=_HINT)
     missing = [n for n in needed if n not in given] or (["begins or --ends"] if form == "move" and not given & {"begins", "ends"} else [])
     for name in missing:

@@ -29,7 +29,7 @@ class Moment(click.ParamType[str]):
             found = ""
         if len(found) != _LENGTH or found >= _END_OF_TIME:  # a year before 1000 would not sort
             example = "2026-12-01T22:00+01:00, or 2026-12-01T21:00Z"
-            self.fail(f"{value!r} must be a date and a time with its offset from UTC: {example}.", param, ctx)
+            self.fail(f"{value!r} must be a date and a time of the years 1000 to 9998 with its offset from UTC: {example}.", param, ctx)
         return found
 
 

@@ -110,7 +110,7 @@ class ReadBmc:
         bmc_versions: firmware of the BMC, by its name.
         tls_verified: whether the certificate of its TLS connection was verified.
         ipmi_over_lan: null if the BMC does not say; so for the next two.
-        redfish_without_account: whether Redfish lists its systems to requests without an account; null if not asked, or its answer shows neither.
+        redfish_without_account: whether Redfish lists its systems to requests without an account; null if that was not queried, or the answer shows neither.
         missing: section -> why it could not be read.
     """
 

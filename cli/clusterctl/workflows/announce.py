@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def announce_target(store: Store, target: str, begins_at: str, ends_at: str, *, operator: str, reason: str) -> MaintenanceNotice:
-    """Record a notice of the nodes that the target selects now, but of retired ones, which nobody uses.
+    """Record a notice of the nodes that the target selects now, without retired ones, which nobody uses.
 
     Raises:
         UnknownNodeError: no recorded node matches.
         NodesAbsentError: all of them are retired.
-        NoticeError: it is not of a time to come, or another notice names one of the nodes for a part of it.
+        NoticeError: it does not lie in the future, or another notice names one of the nodes for a part of it.
     """
     found = match(store.nodes(), target)
     names = [n.name for n in found if n.state is not State.RETIRED]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,27 +13,17 @@ from clusterctl.core.timestamps import after
 from clusterctl.model.cloud_event import Delivered
 from clusterctl.model.notice import Period
 from clusterctl.model.state import State
-from support.event_site import NODE, EventSite
+from support.event_site import NODE, EventSite, kinds
 from support.webhook import Webhook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from clusterctl.model.notice import MaintenanceNotice
 
 DAY_S = 86_400
 BEGINS, LATER, ENDS = (after(clock.now(), days * DAY_S) for days in (1, 2, 3))
 TYPES = [f"clusterctl.maintenance.{change}" for change in ("planned", "moved", "cancelled")]
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventSite]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("no_proxy", "*")
-    found = EventSite(tmp_path)
-    yield found
-    found.store.close()
 
 
 @pytest.fixture
@@ -47,10 +37,6 @@ def hook(site: EventSite) -> Iterator[Webhook]:
 
 def announced(site: EventSite, reason: str = "new switch") -> MaintenanceNotice:
     return site.store.announce("rack-12", [NODE, "r12-n02"], Period(BEGINS, ENDS), operator="ada", reason=reason)
-
-
-def kinds(events: list[dict[str, Any]]) -> list[str]:
-    return [e["type"] for e in events]
 
 
 def test_a_notice_is_a_cloud_event_in_structured_mode(site: EventSite, hook: Webhook) -> None:

@@ -20,7 +20,7 @@ from clusterctl.model.errors import EventsBusyError, StoreError
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
 from clusterctl.workflows.send_events import send_events
-from support.event_site import NODE, EventSite
+from support.event_site import NODE, EventSite, kinds
 from support.stores import a_run
 from support.webhook import Webhook
 
@@ -29,22 +29,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventSite]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("no_proxy", "*")
-    found = EventSite(tmp_path)
-    yield found
-    found.store.close()
-
-
-@pytest.fixture
 def hook() -> Iterator[Webhook]:
     with Webhook() as running:
         yield running
-
-
-def kinds(events: list[dict[str, Any]]) -> list[str]:
-    return [e["type"] for e in events]
 
 
 def test_events_count_from_the_first_call_on(site: EventSite, hook: Webhook) -> None:
