@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators import ValidationSettings, answer
+from clusterctl.adapters.validators import ValidationSettings, sent_findings
 from clusterctl.model.errors import InterruptedRunError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -54,8 +54,9 @@ def test_the_quota_of_the_site_is_sent_to_nodes(tmp_path: Path) -> None:
 
 def test_every_node_is_stored_and_none_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "_AT_A_TIME", 4)
-    monkeypatch.setattr(answer, "_arrays", {})
-    monkeypatch.setattr(answer, "_ARRAYS_AT_MOST", 1)
+    for kept, most in (("_arrays", "_ARRAYS_AT_MOST"), ("_parts", "_PARTS_AT_MOST")):
+        monkeypatch.setattr(sent_findings, kept, {})
+        monkeypatch.setattr(sent_findings, most, 1)
     most_held = 0
     seen: list[weakref.ref[Any]] = []
 

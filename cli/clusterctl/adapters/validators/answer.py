@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportFailure
+from clusterctl.adapters.validators.sent_findings import MALFORMED, SentFindings, clean, from_array, from_entries
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl_validators import launcher
-from clusterctl_validators.finding import SET_BY_CONTROLLER, Finding, Outcome, Severity
+from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.run_on_node import EXIT_BAD_REQUEST, SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -21,11 +20,8 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 8 * 1024 * 1024
 _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
 _NOT_FOUND = frozenset({126, 127})
-_FIELDS = tuple(field.name for field in fields(Finding) if field.name not in SET_BY_CONTROLLER)
 _LAST_KEY = b'"findings": '
 _BETWEEN_KEYS = (b"{", b", ")
-_PLAIN = bytes(range(0x20, 0x7F))
-_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
 _QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
 _PYTHON = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?[+a-z0-9]*$")
@@ -62,8 +58,8 @@ def from_transport_error(node: str, error: TransportError, duration_s: float) ->
 def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -> NodeFindings:
     """The result of a node whose command ended."""
     try:
-        document, array = _parse_output(exited)
-        answered = _answered(request, document, array, exited.stdout)
+        document, sent = _parse_output(exited)
+        answered = _answered(request, document, sent)
     except _NoAnswerError as e:
         lines = _first_lines(exited.stderr)
         detail = f"{e}: {lines}" if lines else str(e)
@@ -75,7 +71,7 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
     return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known, boot_id=_boot_id(document))
 
 
-def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], bytes]:
+def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], SentFindings | None]:
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
@@ -85,12 +81,12 @@ def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], bytes]:
         raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
     if exited.rc != 0:
         raise _NoAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
-    return _document(exited.stdout)
+    return _read(exited.stdout)
 
 
 def _guard_state(document: dict[str, Any], name: str, known: re.Pattern[str]) -> str:
     """The state of a guard that the checks ran under, as the node reports it."""
-    text = str(_clean(document.get(name)))[:_DETAIL_LIMIT]
+    text = str(clean(document.get(name)))[:_DETAIL_LIMIT]
     return text if known.match(text) else "not enforced (not reported)"
 
 
@@ -105,78 +101,42 @@ def _last_line(stdout: bytes) -> bytes:
     return stdout.rstrip().rpartition(b"\n")[2]
 
 
-def _is_clean(line: bytes) -> bool:
-    """Whether no text in it needs cleaning: it is printable ASCII, and so is what its JSON escapes stand for. Two passes in C over a long answer."""
-    return not line.translate(None, _PLAIN) and all(map(_is_harmless, set(_ESCAPE.findall(line))))
-
-
-@lru_cache(maxsize=256)
-def _is_harmless(escape: bytes) -> bool:
-    """Whether a JSON escape stands for a character that `_clean` keeps; one half of a surrogate pair does not."""
+def _read(stdout: bytes) -> tuple[dict[str, Any], SentFindings | None]:
+    """The answer, and its findings where they could be read without the rest; the document has none then."""
     try:
-        text = json.loads(b'"' + escape + b'"')
-    except ValueError:
-        return False
-    return bool(_clean(text) == text)
-
-
-def _document(stdout: bytes) -> tuple[dict[str, Any], bytes]:
-    """The answer, and the bytes of its findings where they are its last part; those that are known already are left out of the document."""
-    try:
-        data, array = _split(_last_line(stdout))
+        data, sent = _split(_last_line(stdout))
     except (ValueError, RecursionError) as e:
         raise _NoAnswerError(NodeStatus.CRASHED, f"its answer is not JSON ({len(stdout)} bytes)") from e
     if not isinstance(data, dict) or "schema_version" not in data:
         raise _NoAnswerError(NodeStatus.CRASHED, "its answer has an unknown format")
-    return data, array
+    return data, sent
 
 
-def _split(line: bytes) -> tuple[Any, bytes]:
-    """The document of a line and the bytes of its last array; no bytes where the line is of another form.
+def _split(line: bytes) -> tuple[Any, SentFindings | None]:
+    """The document of a line and the findings of its last array; None where the line or the array is of another form.
 
     With an empty array in place of the array, the document is valid if and only if it was before: what comes before ends between two keys.
     """
     before, mark, rest = line.partition(_LAST_KEY)
-    array = rest[:-1]
     if mark and before.endswith(_BETWEEN_KEYS) and rest.endswith(b"}"):
-        try:
-            data = json.loads(before + mark + b"[]}")
-            if array not in _arrays:
-                data["findings"] = json.loads(array.decode("utf-8", "surrogatepass"))  # of bytes, the encoding would be guessed
-        except ValueError:
-            return json.loads(line), b""
-        return data, array
-    return json.loads(line), b""
+        sent = from_array(rest[:-1])
+        if sent is not None:
+            return json.loads(before + mark + b"[]}"), sent
+    return json.loads(line), None
 
 
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """The findings of one or more nodes, and the roles they are of."""
-
-    findings: tuple[Finding, ...]
-    roles: frozenset[str]
-
-
-_arrays: dict[bytes, _Answered] = {}
-_ARRAYS_AT_MOST = 16
-_ARRAY_LIMIT_BYTES = 1024 * 1024
-
-
-def _answered(request: BundleRequest, data: dict[str, Any], array: bytes, stdout: bytes) -> _Answered:
-    """The findings of the answer; those of nodes that answer with the same bytes are one object, made once."""
+def _answered(request: BundleRequest, data: dict[str, Any], sent: SentFindings | None) -> SentFindings:
+    """The findings of the answer, which must be of this request and of its roles only."""
     _require_ours(request, data)
-    known = _arrays.get(array)
-    if known is None:
-        findings = _findings_of(data, _is_clean(_last_line(stdout)))
-        known = _Answered(findings, frozenset(f.role for f in findings))
-        if 0 < len(array) <= _ARRAY_LIMIT_BYTES:
-            if len(_arrays) >= _ARRAYS_AT_MOST:
-                del _arrays[next(iter(_arrays))]
-            _arrays[array] = known
-    unrequested = sorted(known.roles.difference(request.roles))
+    if sent is None:
+        try:
+            sent = from_entries(data["findings"])
+        except MALFORMED as e:
+            raise _NoAnswerError(NodeStatus.CRASHED, f"its findings are malformed ({type(e).__name__}: {e})") from e
+    unrequested = sorted(sent.roles.difference(request.roles))
     if unrequested:
-        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer has roles that were not requested: {_clean(', '.join(unrequested))}")
-    return known
+        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer has roles that were not requested: {clean(', '.join(unrequested))}")
+    return sent
 
 
 def _require_ours(request: BundleRequest, data: dict[str, Any]) -> None:
@@ -188,34 +148,6 @@ def _require_ours(request: BundleRequest, data: dict[str, Any]) -> None:
         raise _NoAnswerError(NodeStatus.CRASHED, f"its answer belongs to another request (node {data.get('node')!r})")
 
 
-def _findings_of(data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
-    try:
-        entries = data["findings"] if text_is_clean else [{k: _clean(v) for k, v in one.items()} for one in data["findings"]]
-        return tuple(map(_finding, entries))
-    except (KeyError, ValueError, TypeError, AttributeError) as e:
-        raise _NoAnswerError(NodeStatus.CRASHED, f"its findings are malformed ({type(e).__name__}: {e})") from e
-
-
-_known: dict[tuple[Any, ...], Finding] = {}
-_KNOWN_AT_MOST = 20_000
-
-
-def _finding(entry: dict[str, Any]) -> Finding:
-    """Nodes of a class have mostly equal findings: these are one object, made once."""
-    key = tuple(map(entry.get, _FIELDS))
-    try:
-        found = _known.get(key)
-    except TypeError:  # a list instead of text
-        return Finding.from_json(entry)
-    if found is None:
-        found = Finding.from_json(entry)
-        if all(isinstance(value, str) for value in key):  # 1 and True are equal keys, but different text
-            if len(_known) >= _KNOWN_AT_MOST:
-                _known.clear()
-            _known[key] = found
-    return found
-
-
 def _missing(request: BundleRequest, present: frozenset[str]) -> tuple[Finding, ...]:
     """A requested role without findings could not be verified."""
     missing = [role for role in request.roles if role not in present]
@@ -225,12 +157,5 @@ def _missing(request: BundleRequest, present: frozenset[str]) -> tuple[Finding, 
 
 def _first_lines(stderr: bytes) -> str:
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    text: str = _clean(" | ".join(line.removeprefix("clusterctl: ") for line in lines[:_LINES]))
+    text: str = clean(" | ".join(line.removeprefix("clusterctl: ") for line in lines[:_LINES]))
     return text if len(text) <= _DETAIL_LIMIT else text[: _DETAIL_LIMIT - 3] + "..."
-
-
-def _clean(value: Any) -> Any:
-    """Text without characters that move a terminal's cursor or break an encoder."""
-    if not isinstance(value, str) or value.isprintable():
-        return value
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in value)
