@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SCRIPT = Path(__file__).parent / "through_runner.py"
 _PLAYBOOK = Path(__file__).resolve().parents[1] / "playbooks" / "provision.yml"
+_VARIABLE = "provision_out_of_pool=true"
 _CHANGED = re.compile(r"changed=(\d+)")
 
 
@@ -60,7 +61,11 @@ def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) 
                 _on_both(lab, before)
             folder = lab.site / "runner"
             shutil.rmtree(folder, ignore_errors=True)
-            argv = [sys.executable, str(_SCRIPT), str(lab.site), str(folder), ",".join(tags), *lab.names] if through else _bare(lab, tags)
+            argv = (
+                [sys.executable, str(_SCRIPT), str(lab.site), str(folder), ",".join(tags), _VARIABLE, *lab.names]
+                if through
+                else _bare(lab, tags)
+            )
             ran = require_success(
                 run_command(argv, cwd=lab.site, env=lab.environment(**printed)), "the runner" if through else "ansible-playbook"
             )
@@ -84,7 +89,7 @@ def _bare(lab: Lab, tags: tuple[str, ...]) -> list[str]:
         "--forks",
         "25",
         "-e",
-        "provision_out_of_pool=true",
+        _VARIABLE,
         str(_PLAYBOOK),
     ]
 

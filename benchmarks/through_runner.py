@@ -1,4 +1,7 @@
-"""through_runner.py SITE_DIR ARTIFACTS ROLE,... NODE...: runs playbooks/provision.yml with clusterctl's runner."""
+"""through_runner.py SITE_DIR ARTIFACTS ROLE,... VARIABLE NODE...: runs playbooks/provision.yml with clusterctl's runner.
+
+Imports nothing of clusterctl that the runner does not need: a program that runs playbooks has the rest anyway.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,9 @@ from pathlib import Path
 from clusterctl.adapters import config
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.model.playbook_result import PlaybookStatus
-from clusterctl.workflows.provision.apply import OUT_OF_POOL
 
 if __name__ == "__main__":
-    site, artifacts, tags, *names = sys.argv[1:]
+    site, artifacts, tags, variable, *names = sys.argv[1:]
     inventory = config.read_config(start=Path(site)).inventory
     roles = tuple(tags.split(",")) if tags else ()
     seen = 0
@@ -21,6 +23,7 @@ if __name__ == "__main__":
         global seen  # noqa: PLW0603 a minimal listener
         seen += 1
 
-    done = run_playbook(PlaybookRequest("provision.yml", inventory, tuple(names), roles, extra_args=OUT_OF_POOL), Path(artifacts), count)
+    request = PlaybookRequest("provision.yml", inventory, tuple(names), roles, extra_args=("-e", variable))
+    done = run_playbook(request, Path(artifacts), count)
     print(f"{seen} events, {done.status.value}")
     sys.exit(0 if done.status is PlaybookStatus.COMPLETED and all(h.status.value == "ok" for h in done.hosts.values()) else 1)
