@@ -9,11 +9,12 @@ class UnreadableGpuError(ValueError):
 
     Attributes:
         lost: the tool reports that a GPU is gone, which is a hardware fault and not a failure of the tool.
+        address: PCI address of the lost GPU, as the vendor's counters name it; empty where the tool names none.
     """
 
-    def __init__(self, reason: str, lost: bool = False) -> None:
+    def __init__(self, reason: str, lost: bool = False, address: str = "") -> None:
         super().__init__(reason)
-        self.lost = lost
+        self.lost, self.address = lost, address
 
 
 @dataclass(frozen=True)

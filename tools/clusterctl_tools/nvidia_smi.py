@@ -16,6 +16,8 @@ VERSION = (PROGRAM, "--version")
 PART_FIELDS = ("index", "pci.bus_id", "serial", "name")
 
 _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
+# `GPU1: 0000:02:00.0` and `GPU0000:01:00.0`, by version
+_LOST_ADDRESS = re.compile(r"device handle for GPU ?(?:\d+: )?([0-9a-fA-F]{4,8})(:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])")
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
 _LINK = re.compile(r"^\s+Link (\d+): (\d+(?:\.\d+)?) GB/s\s*$")
 _HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram_"
@@ -109,7 +111,9 @@ def power_argv(index: int, limit_w: float) -> List[str]:
 
 def unreadable(reason: str) -> UnreadableGpuError:
     """The error for unusable output; some outputs report that a GPU is lost."""
-    return UnreadableGpuError(reason, lost=bool(_LOST.search(reason)))
+    named = _LOST_ADDRESS.search(reason)
+    address = (named[1].zfill(8) + named[2]).upper() if named else ""  # as `-q -x` prints it
+    return UnreadableGpuError(reason, lost=bool(_LOST.search(reason)), address=address)
 
 
 def explain(stdout: str, stderr: str, rc: Optional[int], error: str) -> str:

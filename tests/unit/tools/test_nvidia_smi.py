@@ -141,3 +141,26 @@ def test_a_line_that_is_no_row(line: str, lost: bool) -> None:
     with pytest.raises(UnreadableGpuError, match="not a row of a GPU") as raised:
         nvidia_smi.parse_row(line, FIELDS)
     assert raised.value.lost is lost
+
+
+@pytest.mark.parametrize(
+    ("line", "address"),
+    [
+        ("Unable to determine the device handle for GPU1: 0000:02:00.0: Unknown Error", "00000000:02:00.0"),
+        ("Unable to determine the device handle for GPU0000:01:00.0: Unknown Error", "00000000:01:00.0"),
+        (
+            "Unable to determine the device handle for GPU 00010000:9c:00.0: GPU is lost.  Reboot the system to recover this GPU",
+            "00010000:9C:00.0",
+        ),
+        ("No devices were found", ""),
+        ("nvidia-smi exit 9: 0000:02:00.0 is busy", ""),
+    ],
+)
+def test_the_gpu_that_is_lost_has_the_name_that_its_counters_had(line: str, address: str) -> None:
+    assert nvidia_smi.unreadable(line).address == address
+
+
+def test_every_recorded_form_of_a_lost_gpu_names_it() -> None:
+    lines = recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines()
+    assert [nvidia_smi.unreadable(line).address for line in lines] == ["00000000:02:00.0", "00000000:01:00.0", ""]
+    assert all(nvidia_smi.unreadable(line).lost for line in lines)

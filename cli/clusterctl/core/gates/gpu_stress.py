@@ -40,7 +40,7 @@ _ACTIONS = {
     "query": "look for XIDs in the kernel log: a GPU that answers slowly often falls off the bus later; reboot the node",
 }
 _POWER = "check power supplies, power shelf and cables of {node} (`clusterctl bmc {node}`); {gpu} is not at fault"
-_LOST = "a GPU is gone: read the XIDs in the kernel log, power-cycle the node (`clusterctl power cycle {node}`); if it is lost again, replace it"
+_LOST = "{gpu} is gone: read the XIDs in the kernel log, power-cycle the node (`clusterctl power cycle {node}`); if it is lost again, replace it"
 
 
 class GpuStressSettings(GateSettings):

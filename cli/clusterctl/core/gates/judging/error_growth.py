@@ -75,8 +75,8 @@ def _found(this: _Comparison) -> Iterator[GateResult]:
     try:
         then, now = (s.all_counters(this.allowed.vendor) for s in (this.before, this.after))
     except UnreadableGpuError as e:
-        reason = GateReason.DEVICE_LOST if e.lost else GateReason.UNPARSABLE
-        yield this.result(Outcome.FAIL if e.lost else Outcome.COULD_NOT_RUN, "devices", detail=str(e)[:200], reason=reason)
+        outcome, reason = (Outcome.FAIL, GateReason.DEVICE_LOST) if e.lost else (Outcome.COULD_NOT_RUN, GateReason.UNPARSABLE)
+        yield this.result(outcome, "devices", device=f"GPU {e.address}" if e.address else "", detail=str(e)[:200], reason=reason)
         return
     for counter in sorted(this.allowed.required - {name for counters in then.values() for name in counters}):
         detail = f"growth_max limits {counter}, which no device of this node counts"

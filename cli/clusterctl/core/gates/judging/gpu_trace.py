@@ -79,13 +79,13 @@ def read_trace(
 def _failed(blank: GateResult, sample: TraceSample, read: ReadLoad) -> GateResult:
     """A failure of the vendor's tool under load: some of its messages are that a GPU is gone."""
     first = next((line.strip() for line in sample.stdout.splitlines() if line.strip()), f"exit status {sample.exit_status}")
-    outcome, reason = Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED
+    failed = replace(blank, outcome=Outcome.COULD_NOT_RUN, reason=GateReason.TOOL_FAILED, detail=f"nvidia-smi failed under load: {first}")
     try:
         read(first)
     except UnreadableGpuError as e:
         if e.lost:
-            outcome, reason = Outcome.FAIL, GateReason.DEVICE_LOST
-    return replace(blank, outcome=outcome, reason=reason, detail=f"nvidia-smi failed under load: {first}")
+            return replace(failed, outcome=Outcome.FAIL, reason=GateReason.DEVICE_LOST, device=f"GPU {e.address}" if e.address else "")
+    return failed
 
 
 def _load_of(rows: Sequence[GpuUnderLoad]) -> Loaded:
