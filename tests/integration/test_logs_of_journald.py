@@ -80,6 +80,15 @@ def test_what_journald_prints_of_messages_that_are_no_plain_text(folder: Path, c
     assert text.splitlines()[2].endswith(r"last: \u202ertl")
 
 
+def test_what_is_newer_than_until_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = read(folder, "root", capsys, "--journal", "--since", "2h", "--until", "1h", "-o", "json")
+    node = only(text)
+    assert (code, node["outcome"], node["entries"], json.loads(text)["until_s"]) == (0, "read", [], 3600)
+    time.sleep(1.5)  # what the fixture wrote is older than a second then
+    code, text = read(folder, "root", capsys, "--journal", "--since", "2h", "--until", "1s", "-o", "json")
+    assert (code, {e["program"] for e in only(text)["entries"]} >= set(MESSAGES)) == (0, True)
+
+
 def test_a_log_that_may_not_be_read_or_is_not_there_is_not_an_empty_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = read(folder, "user", capsys, "--journal", "-o", "json")
     assert (code, only(text)["outcome"]) == (ExitCode.UNREACHABLE, "not_read")

@@ -8,12 +8,13 @@ _FIELDS = "--output-fields=MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM"
 _KERNEL = ("_TRANSPORT=kernel", "+", "_TRANSPORT=driver", "MESSAGE_ID=e9bf28e6e834481bb6f48f548ad13606")
 
 
-def newest_entries_argv(lines: int, since_s: Optional[int] = None, kernel: bool = True) -> List[str]:
-    """The command that prints JSON, newest first: of the kernel or of all programs, of the last `since_s` seconds or of all times.
+def newest_entries_argv(lines: int, since_s: Optional[int] = None, until_s: int = 0, kernel: bool = True) -> List[str]:
+    """The command that prints JSON, newest first: of the kernel or of all programs, from `since_s` seconds ago or of all times, to `until_s` seconds ago.
 
     --reverse: with --since, journalctl of systemd 252 takes the oldest and not the newest of --lines. Without -q it states what it may not read.
     """
     when = [] if since_s is None else ["--since=-{}s".format(since_s)]
+    when += ["--until=-{}s".format(until_s)] if until_s else []
     options = ["--no-pager", "--reverse", "-o", "json", _FIELDS, *when, "--lines={}".format(lines)]
     return [*_ENVIRONMENT, "journalctl", *options, *(_KERNEL if kernel else ())]
 

@@ -16,6 +16,7 @@ from clusterctl.commands.options import inventory_option, limit_option, load_con
 @click.option(
     "--since", type=TIME_SPAN_S, default="15m", show_default=True, help="How far back: 90s, 15m, 2h, 3d; by the clock of each node."
 )
+@click.option("--until", type=TIME_SPAN_S, help="Leave out what is newer than this: 10m is all but the last ten minutes.")
 @click.option("--journal", is_flag=True, help="The whole journal, not only what the kernel logged.")
 @click.option("--lines", type=click.IntRange(1, 2000), default=200, show_default=True, help="Newest entries of each node.")
 @output_option
@@ -28,6 +29,7 @@ def command(
     limit: str | None,
     vault_ids: tuple[str, ...],
     since: int,
+    until: int | None,
     journal: bool,
     lines: int,
     output: str,
@@ -42,9 +44,11 @@ def command(
     from clusterctl.terminal.logs import show_node_logs  # noqa: PLC0415
     from clusterctl.workflows.node_logs import read_node_logs  # noqa: PLC0415
 
+    if until is not None and until >= since:
+        raise click.UsageError("--until must be shorter than --since: both are how far back")
     config = load_config(ctx, inventory, gates=False)
     nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
-    window = LogWindow(since, lines, journal)
+    window = LogWindow(since, lines, journal, until or 0)
     logs = read_node_logs(nodes, config.inventory, window)
     show_node_logs(logs, window, output)
     return int(ExitCode.UNREACHABLE if any(log.problem for log in logs) else ExitCode.OK)

@@ -147,12 +147,13 @@ class LogsDocument:
 
     Attributes:
         journal: of all programs; false: what the kernel logged.
-        since_s: of how many seconds, by the clock of each node.
+        since_s, until_s: from and to how many seconds before now, by the clock of each node.
         lines: at most so many entries of each node.
     """
 
     journal: bool
     since_s: int
+    until_s: int
     lines: int
     nodes: tuple[NodeLog, ...]
 

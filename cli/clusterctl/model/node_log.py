@@ -23,11 +23,12 @@ class LogSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LogWindow:
-    """What is wanted of each node: the newest `entries` of the last `since_s` seconds; of the kernel, or with `journal` of all programs."""
+    """What is wanted of each node: the newest `entries` from `since_s` to `until_s` seconds before now; of the kernel, or with `journal` of all programs."""
 
     since_s: int
     entries: int
     journal: bool = False
+    until_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)

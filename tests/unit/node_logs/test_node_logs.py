@@ -75,7 +75,11 @@ def test_what_the_tools_print(case: dict[str, Any]) -> None:
     if "ever" in case:
         printed.append(RemoteResult(0, case["ever"].encode(), b""))
     fake = Fake(list(printed))
-    found = read(fake, LogWindow(case.get("since_s", 900), case.get("lines", 200), case.get("whole", False)), case.get("password", ""))
+    found = read(
+        fake,
+        LogWindow(case.get("since_s", 900), case.get("lines", 200), case.get("whole", False), case.get("until_s", 0)),
+        case.get("password", ""),
+    )
     assert (len(fake.commands), fake.closed) == (len(printed), True)
     assert (found.outcome, found.source) == (case.get("outcome", "read"), case.get("source"))
     assert [[e.level, e.program, e.message] for e in found.entries] == case.get("entries", [])
@@ -95,6 +99,9 @@ def test_only_what_is_wanted_is_read_from_the_node() -> None:
     read(fake, LogWindow(60, 10, journal=True))
     assert fake.commands[0].endswith("--since=-60s --lines=11")
     assert fake.commands[1].endswith("_COMM --lines=1")
+    fake = Fake([silent] * 3)
+    read(fake, LogWindow(7200, 10, until_s=3600))
+    assert "--since=-7200s --until=-3600s --lines=11 _TRANSPORT=kernel" in fake.commands[0]
 
 
 def test_a_message_of_many_lines_takes_no_time_that_grows_with_its_square() -> None:
@@ -150,7 +157,7 @@ def test_a_line_per_entry_that_controls_no_terminal(capsys: pytest.CaptureFixtur
     text = capsys.readouterr().out
     lines = text.splitlines()
     assert lines[:2] == [
-        "n1       older entries are left out: these are the newest 3 of the last 15 min (--lines)",
+        "n1       older entries are left out: these are the newest 3 in the last 15 min (--lines)",
         "n1       lines that are no entries, and are not shown: 2",
     ]
     assert lines[2].startswith(r"n1       2026-03-14T09:30:12.123456Z  warn    kernel: \x1b]0;owned\x07\x1b[2J\r\nr12-n09 ")
@@ -165,6 +172,19 @@ def test_a_line_per_entry_that_controls_no_terminal(capsys: pytest.CaptureFixtur
         "r12-n05  2026-03-14T09:30:12.123456Z  warn    kernel: last",
     ]
     assert all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_a_span_that_ends_before_now(capsys: pytest.CaptureFixture[str]) -> None:
+    show_node_logs((SHOWN[0], SHOWN[3]), LogWindow(7200, 3, until_s=5400), "table")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("these are the newest 3 from 2 h to 90 min ago (--lines)")
+    assert lines[-1].endswith("no entries from 2 h to 90 min ago (dmesg)")
+
+
+@pytest.mark.parametrize("until", ["15m", "1h"])
+def test_a_span_that_ends_before_it_begins_is_wrong_usage(until: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main.call(["logs", "all", "--since=15m", f"--until={until}"]) == ExitCode.USAGE
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])

@@ -52,7 +52,7 @@ def _redacted(entry: HostLogEntry, masked: Callable[[str], str]) -> HostLogEntry
 
 async def _read(session: SshSession, name: str, window: LogWindow) -> NodeLog:
     kernel = not window.journal
-    journal = _from_journal(name, window, await _run(session, newest_entries_argv(window.entries + 1, window.since_s, kernel=kernel)))
+    journal = _from_journal(name, window, await _run(session, _journal_argv(window)))
     if journal.entries:
         return journal
     why = journal.problem
@@ -65,6 +65,10 @@ async def _read(session: SshSession, name: str, window: LogWindow) -> NodeLog:
     if journal.outcome is LogOutcome.READ and not await _keeps_anything(session, kernel=kernel):
         return NodeLog(name, LogOutcome.NOT_READ, "; ".join(filter(None, (_EMPTY[kernel], why))), unreadable=journal.unreadable)
     return replace(journal, problem=why) if journal.problem else journal
+
+
+def _journal_argv(window: LogWindow) -> list[str]:
+    return newest_entries_argv(window.entries + 1, window.since_s, window.until_s, kernel=not window.journal)
 
 
 async def _keeps_anything(session: SshSession, *, kernel: bool) -> bool:
@@ -100,8 +104,8 @@ def _from_dmesg(name: str, window: LogWindow, result: RemoteResult) -> NodeLog:
     # A kernel that runs has logged something: an empty buffer was cleared, or is not that of the node.
     if result.rc != 0 or not entries or not now_at:
         return NodeLog(name, LogOutcome.NOT_READ, _why("dmesg", result), unreadable=unreadable)
-    begin = after(now_at, -window.since_s)
-    within = tuple(entry for entry in entries if entry.at >= begin)
+    begin, end = after(now_at, -window.since_s), after(now_at, -window.until_s) if window.until_s else ""
+    within = tuple(entry for entry in entries if entry.at >= begin and not (end and entry.at > end))
     return NodeLog(
         name,
         LogOutcome.READ,
