@@ -84,6 +84,7 @@ def _problems(document: dict[str, Any]) -> list[str]:
     large, agents = document["judging"], document["agents"]
     if large["cpu_s"] > _JUDGE_S or large["peak_gib"] > _JUDGE_GIB:
         found.append(f"judging took {large['cpu_s']} s and {large['peak_gib']} GiB")
+    found += [] if large["marked_faulty"] == large["bad"] else [f"of the large fleet: {large['marked_faulty']} marked faulty"]
     found += [] if agents["marked_faulty"] == agents["bad"] and agents["rounds"] <= _ROUNDS else [f"real agents: {agents}"]
     return found
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 GATE = "rdma_pair"
 LINE_RATE_GBPS = 400.0
-# A healthy pair reads 98 % with 0.3 % of noise; a collision leaves 60 to 90 % of the line rate, below the floor of 90 %.
-_HEALTHY, _SPREAD, _COLLIDED, _BAD = 0.98, 0.003, (0.60, 0.895), (0.30, 0.80)
+# A healthy pair reads 98 % with 0.3 % of noise; a collision leaves 60 to 95 % of the line rate, which is not always below the floor of 90 %.
+_HEALTHY, _SPREAD, _COLLIDED, _BAD = 0.98, 0.003, (0.60, 0.95), (0.30, 0.80)
 _GATES = (GATE,)
 
 

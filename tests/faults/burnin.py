@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
     from faults.world import Rack
 
-LEVEL: Level = "standard"
 _AT = "2026-01-15T00:00:00+00:00"
 _VERSION = "as pinned"
 _SHORT_S = 5.0
@@ -39,7 +38,7 @@ _READ_ONCE: dict[str, Any] = {
 }
 
 
-def burn_in(rack: Rack, level: Level = LEVEL, gates: Sequence[str] | None = None) -> tuple[GateResult, ...]:
+def burn_in(rack: Rack, level: Level = "standard", gates: Sequence[str] | None = None) -> tuple[GateResult, ...]:
     """All gates of a level, or only `gates`; both stages of pairs and the group, as `clusterctl burnin` measures and judges them."""
 
     def measured(plan: GatePlan, *_: object, **__: object) -> tuple[RawRecord, ...]:

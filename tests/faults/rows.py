@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from clusterctl.model.level import Level  # noqa: TC001 pydantic reads it
 from support.roles import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "faults"
@@ -79,6 +80,7 @@ class Row(_Model):
         below: no absolute limit of today is passed: only peers, growth or nothing at all can show it.
         incident: the public incident that it is.
         added_gates: it is tried with ADDED_GATES, beside those of the profile.
+        level: of the burn-in.
         must_pass: what it shows is no evidence against a part: who holds the node is wrong.
     """
 
@@ -91,6 +93,7 @@ class Row(_Model):
     below: bool
     incident: str = ""
     added_gates: bool = False
+    level: Level = "standard"
     must_pass: bool = False
     changes: tuple[Change, ...]
     oracle: Annotated[tuple[Oracle, ...], Field(min_length=1)]

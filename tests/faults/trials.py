@@ -17,24 +17,25 @@ from faults.world import EVERY_NODE, rack_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterctl.model.level import Level
     from faults.rows import Row
     from faults.world import Rack
 
 _TWINS = 3
 
 
-def stated_about(rack: Rack, checked: Sequence[str]) -> tuple[Statement, ...]:
+def stated_about(rack: Rack, checked: Sequence[str], level: Level = "standard") -> tuple[Statement, ...]:
     """What the gates state about all nodes, and the validators about some."""
     words = load_vocabulary()
     with rack.kind.printing():
-        found = of_gates(burn_in(rack), words)
+        found = of_gates(burn_in(rack, level), words)
         return (*found, *(s for name, own in findings_of_rack(rack, checked).items() for s in of_checks(name, own, words)))
 
 
 @cache
-def _twin(kind: str, seed: str, added_gates: tuple[str, ...]) -> tuple[Statement, ...]:
+def _twin(kind: str, seed: str, added_gates: tuple[str, ...], level: Level) -> tuple[Statement, ...]:
     rack = rack_of(RACK_KINDS[kind], seed, added_gates=added_gates)
-    return stated_about(rack, rack.kind.nodes[:1])
+    return stated_about(rack, rack.kind.nodes[:1], level)
 
 
 def seed_of(row: Row) -> str:
@@ -49,7 +50,8 @@ def tried(row: Row) -> dict[str, Any]:
     everywhere = any(c.node == EVERY_NODE for c in row.changes)
     added = ADDED_GATES if row.added_gates else ()
     checked = sorted({*faulty, *(kind.nodes[:1] if everywhere else ())})
-    stated, healthy = stated_about(rack_of(kind, seed, row.changes, added), checked), _twin(row.rack, seed, added)
+    stated = stated_about(rack_of(kind, seed, row.changes, added), checked, row.level)
+    healthy = _twin(row.rack, seed, added, row.level)
     behind_a_switch = any(not o.node for o in row.oracle)
     grades = [grade(oracle, stated, healthy, frozenset(faulty)) for oracle in row.oracle]
     held = sorted({s.node for s in stated if s.outcome in HOLDS} - set(faulty))
@@ -63,6 +65,7 @@ def tried(row: Row) -> dict[str, Any]:
         "source": row.source,
         "below_thresholds": row.below,
         "added_gates": row.added_gates,
+        "level": row.level,
         "must_pass": row.must_pass,
         "oracle": [o.model_dump() for o in row.oracle],
         **{key: all(getattr(g, key) for g in grades) for key in ("detected", "held", "right_component", "right_action", "named_action")},
