@@ -47,6 +47,7 @@ from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
 from support.shared_storage import BAD_STORAGE, STORAGE_PAIR, storage_output, storage_pair_records
 from support.site_gate import FAN_FLOOR, Fans, registered
+from support.torch_gemm import torch_output
 from support.training import BAD_TRAININGS, TRAINING_PAIR, training_output, training_pair_records
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _parser_targets() -> list[Target]:
     corpus.setdefault("error_snapshot", []).append(snapshot(5))
     corpus.setdefault("nvme_read", []).append(node_output(2))
     corpus.setdefault("storage_throughput", []).append(storage_output(0, 2))
+    corpus.setdefault("torch_gemm", []).append(torch_output())
     corpus.setdefault("training_proxy", []).append(training_output(0, 2))
     return [Target(f"parser {tool}", texts, _parser_check(tool)) for tool, texts in sorted(corpus.items())]
 
@@ -212,16 +214,8 @@ def _products_targets() -> list[Target]:
     """A GPU one of whose products differs, one whose matrices were copied wrongly, and one that is wrong each time."""
     declared = gates(gates_levels={level: ["torch_gemm"] for level in LEVELS})
     subject = subject_of(node("n1", gpus=4, declared=declared), TODAY)
-    head = '{"schema_version": 1, "device": "NVIDIA H100 80GB HBM3", "torch": "2.11.0", "cuda": "13.0", "driver": "580", "dtype": "bfloat16", "size": 256}\n'
-    digests = '{{"first": "{0}", "last": "{1}", "again": "{2}", "products": 160, "differing": {3}}}\n'
-    rate = '{{"at_s": 1.0, "gflops": 669886.4, "products": 160, "differing": {0}}}\n'
-    right, other = "a" * 64, "b" * 64
-    good = head + rate.format(0) + digests.format(right, right, right, 0)
-    bad = [
-        head + rate.format(1) + digests.format(right, right, right, 1),
-        head + rate.format(0) + digests.format(other, other, right, 0),
-        head + rate.format(0) + digests.format(other, other, other, 0),
-    ]
+    good = torch_output()
+    bad = [torch_output(differing=1), torch_output(first="b", last="b"), torch_output(first="b", last="b", again="b")]
     cool = "".join(f"{i}, 00000000:{i + 16}:00.0, 1350, 693.50, 700.00, 66, 19, 55, 0x0000000000000004\n" for i in range(4))
     samples = tuple(TraceSample(5.0 * i, 0.2, 0, cool) for i in range(10))
 

@@ -60,7 +60,7 @@ def read_run(text: str) -> TorchRun:
     """The output of a run, complete or not.
 
     Raises:
-        ValueError: a line is not one of its lines, or none names the GPU or an error.
+        ValueError: a line is not one of its lines, they are not in the order of one run, or none names the GPU or an error.
     """
     head: Optional[Dict[str, Any]] = None
     end: Dict[str, Any] = {}
@@ -74,13 +74,16 @@ def read_run(text: str) -> TorchRun:
         if "error" in values:
             error = _of(values, "error", str)
         elif "schema_version" in values:
+            _require_order(head is None and not rates and not end)
             head = values
-        elif "gflops" in values:
-            rates.append(float(_of(values, "gflops", (int, float))))
-            products, differing = _counts(values)
-        elif "first" in values:
-            end = values
-            products, differing = _counts(values)
+        elif "gflops" in values or "first" in values:
+            now_products, now_differing = _counts(values)
+            _require_order(not end and now_products >= products and now_differing >= (differing or 0))
+            products, differing = now_products, now_differing
+            if "gflops" in values:
+                rates.append(float(_of(values, "gflops", (int, float))))
+            else:
+                end = values
     if head is None and not error:
         raise ValueError("it has no line that names the GPU")
     return TorchRun(
@@ -115,6 +118,12 @@ def _counts(values: Dict[str, Any]) -> Tuple[int, int]:
     if not 0 <= differing <= products:
         raise ValueError("{} of {} products differ".format(differing, products))
     return products, differing
+
+
+def _require_order(kept: bool) -> None:
+    """Counts of one run never fall: where they do, an error could stand in a line that is read no more."""
+    if not kept:
+        raise ValueError("its lines are not in the order of one run")
 
 
 def _digest(values: Dict[str, Any], name: str) -> str:

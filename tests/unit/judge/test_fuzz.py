@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.core.parsers import TOOLS, known_tool
 from fuzz import __main__ as fuzz
 from fuzz.mutators import MUTATORS, mutate
 from fuzz.targets import Target, all_targets
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TARGETS = all_targets()
+
+
+def test_every_parser_is_a_target() -> None:
+    assert {known_tool(t.name.removeprefix("parser ")) for t in TARGETS if t.name.startswith("parser ")} == set(TOOLS)
 
 
 @pytest.mark.parametrize("number", range(len(TARGETS)), ids=[t.name for t in TARGETS])

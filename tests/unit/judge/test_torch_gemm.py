@@ -107,6 +107,20 @@ def test_what_is_not_a_whole_output_never_passes(begin: int, length: int) -> Non
         parse_output("torch_gemm", part)
 
 
+@given(st.permutations(torch_output(differing=1).splitlines()))
+def test_lines_in_another_order_are_no_output_of_one_run(lines: list[str]) -> None:
+    if lines == torch_output(differing=1).splitlines():
+        return
+    with pytest.raises(UnparsableError, match="order"):
+        parse_output("torch_gemm", "\n".join(lines))
+
+
+@pytest.mark.parametrize("second", [torch_output(), torch_output(differing=1)])
+def test_two_outputs_are_not_one_run(second: str) -> None:
+    with pytest.raises(UnparsableError, match="order"):
+        parse_output("torch_gemm", torch_output(differing=1) + second)
+
+
 @given(
     st.text(max_size=300)
     | st.builds(lambda v: json.dumps({"schema_version": 1, "gflops": v, "first": v, "products": v, "error": v}), st.integers() | st.none())
