@@ -86,12 +86,12 @@ def _rows(rack: Rack, node: str, shown: frozenset[int]) -> str:
     lines = []
     for gpu in (g for g in range(machine.GPUS) if g not in gone):
         clock, reasons, temperature, margin = _CLOCK_MHZ * rack.bin_of(node, gpu), _SOFTWARE_POWER_CAP, 62 + gpu, 25 - gpu
+        limit = float(machine.THIS.gpu_power_limit_w)
         for change in (c for c in changes if c.gpu == gpu):
-            clock *= change.clock
+            clock, limit = clock * change.clock, limit * change.power
             reasons = change.value or reasons
             margin = int(change.path) if change.path else margin
         address = f"0000{gpu_address(gpu).upper()}"
-        limit = machine.THIS.gpu_power_limit_w
         lines.append(
             f"{gpu}, {address}, {clock:.0f}, {limit * 0.99:.2f}, {limit:.2f}, {temperature}, {margin}, {temperature + 8}, {reasons}"
         )

@@ -35,7 +35,7 @@ class Change(_Model):
         when: always = before the load, too; load = after it only; before_load = before and after it alike, and not by validators.
         value: what is shown instead; of storage how many blocks are wrong, of training `weights` where a rank has others.
         path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, or a disk; `{pci}` is the address of the device.
-        factor: what is left of a healthy number; clock: the same of the clock.
+        factor: what is left of a healthy number; clock: the same of the clock, power: of the power limit.
         share: of the samples, of the meetings with others, of the products, or of two or three measurements from the first on, that show it.
     """
 
@@ -49,6 +49,7 @@ class Change(_Model):
     gate: str = ""
     factor: float = 1.0
     clock: float = 1.0
+    power: float = 1.0
     share: float = 1.0
     rail: int = 0
     leaf: str = ""

@@ -98,6 +98,8 @@ class GateReason(StrEnum):
     LINK_DOWNTRAINED = "link_downtrained"
     # The hardware held its own clock back under load.
     SLOWED_DOWN = "slowed_down"
+    # It may take less power than equal devices.
+    POWER_LIMIT_LOW = "power_limit_low"
     # A tool of the driver took many times as long as it should.
     QUERY_SLOW = "query_slow"
 

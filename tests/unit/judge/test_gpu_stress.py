@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +27,7 @@ from support.recorded import recorded
 
 if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.node import Node
     from clusterctl_tools.gpu import GpuUnderLoad
 
 EXAMPLES = yaml.safe_load((CASES / "judge_gpu_stress" / "cases.yml").read_text(encoding="utf-8"))
@@ -38,9 +40,12 @@ def output(rate_gflops: float) -> str:
     return f"GFlops:{rate_gflops * 0.9:.5e} GFlops\nstarting....\nGFlops:{rate_gflops:.5e} GFlops\nGFlops:{rate_gflops:.5e} GFlops\n"
 
 
-def row(gpu: int, clock_mhz: float = 1485, margin_c: object = 20, reasons: str = POWER_CAP) -> str:
+def row(
+    gpu: int, clock_mhz: float = 1485, margin_c: object = 20, reasons: str = POWER_CAP, limit_w: object = "700.00", power_w: object = ""
+) -> str:
     memory = "N/A" if margin_c == "N/A" else "84"
-    return f"{gpu}, 00000000:{gpu + 16:02X}:00.0, {clock_mhz}, 693.50, 700.00, 66, {margin_c}, {memory}, {reasons}"
+    power = power_w or ("693.50" if limit_w == "N/A" else f"{0.99 * float(str(limit_w)):.2f}")
+    return f"{gpu}, 00000000:{gpu + 16:02X}:00.0, {clock_mhz}, {power}, {limit_w}, 66, {margin_c}, {memory}, {reasons}"
 
 
 def declared(*, floor: bool = True, **settings: Any) -> dict[str, Any]:
@@ -50,7 +55,7 @@ def declared(*, floor: bool = True, **settings: Any) -> dict[str, Any]:
 
 def records(name: str, case: dict[str, Any], slow: dict[int, dict[str, Any]]) -> list[RawRecord]:
     rates: Any = case.get("rate_gflops", 769000)
-    common: dict[str, Any] = {key: case[key] for key in ("margin_c", "reasons") if key in case}
+    common: dict[str, Any] = {key: case[key] for key in ("margin_c", "reasons", "limit_w", "clock_mhz") if key in case}
     rows, loads = [], []
     for gpu in range(case["gpus"]):
         own: dict[str, Any] = {
@@ -58,7 +63,7 @@ def records(name: str, case: dict[str, Any], slow: dict[int, dict[str, Any]]) ->
             **common,
             **slow.get(gpu, {}),
         }
-        rows.append(row(gpu, **{key: own[key] for key in ("clock_mhz", "margin_c", "reasons") if key in own}))
+        rows.append(row(gpu, **{key: own[key] for key in ("clock_mhz", "margin_c", "reasons", "limit_w", "power_w") if key in own}))
         if gpu not in case.get("without", []):
             load = record("gpu_stress", name, output(own["rate_gflops"]), step=f"gpu{gpu}", device=f"gpu{gpu}", tool="ubergemm")
             argv = tuple(ubergemm.load_argv(gpu, 90))
@@ -80,9 +85,15 @@ def records(name: str, case: dict[str, Any], slow: dict[int, dict[str, Any]]) ->
     return [*loads, record("gpu_stress", name, "", step="trace", tool="ubergemm", **whole)]
 
 
+def with_limit(one: Node, declared_w: int) -> Node:
+    hardware = {**one.spec.roles["hardware"], "hardware_gpu_power_limit_w": declared_w}
+    return replace(one, spec=replace(one.spec, roles={**one.spec.roles, "hardware": hardware}))
+
+
 def judged(case: dict[str, Any]) -> tuple[GateResult, ...]:
     names = [f"n{i}" for i in range(1, case.get("nodes", 1) + 1)]
-    subjects = [subject_of(node(name, gpus=case["gpus"], declared=declared(floor=case.get("floor", True))), TODAY) for name in names]
+    nodes = [node(name, gpus=case["gpus"], declared=declared(floor=case.get("floor", True))) for name in names]
+    subjects = [subject_of(n if n.name != "n1" else with_limit(n, case.get("declared_w", 0)), TODAY) for n in nodes]
     runs = [r for name in names for r in records(name, case, case.get("slow", {}) if name == "n1" else {})]
     return judge(subjects, runs, level="standard", gates=["gpu_stress"])
 
@@ -105,6 +116,32 @@ def test_a_power_brake_is_not_heat(reasons: str, metric: str, first: str) -> Non
     assert [(r.rule, r.device, r.metric) for r in found] == [("slowdown", "gpu6", metric)]
     named = [word for word in ("power supplies", "fans") if word in found[0].hint]
     assert min(named, key=found[0].hint.index) == first
+
+
+def test_a_low_power_limit_is_named_with_the_command_that_sets_it_back() -> None:
+    slow = {5: {"limit_w": 500, "clock_mhz": 1150, "rate_gflops": 596000}}
+    (low,) = [r for r in judged({"gpus": 8, "floor": False, "slow": slow}) if r.outcome not in SILENT]
+    assert (low.rule, low.device, low.reason, low.value, low.limit, low.unit) == (
+        "power_limit", "gpu5", GateReason.POWER_LIMIT_LOW, 500.0, 700.0, "W",
+    )  # fmt: skip
+    assert (low.expected, low.found) == ("700 W", "500 W")
+    assert low.hint.startswith("set the power limit of gpu5 back on n1 (`nvidia-smi -i 5 -pl 700`)")
+    order = [low.hint.index(word) for word in ("nvidia-smi -i 5", "reboot the node", "power shelf", "clusterctl burnin n1")]
+    assert order == sorted(order)
+    assert "fans" not in low.hint
+    assert "1150 MHz" in low.detail
+
+
+@given(st.lists(st.sampled_from([400, 500, 693, 700]), min_size=4, max_size=8), st.booleans())
+def test_what_has_the_limit_of_most_gpus_of_its_node_is_never_low(limits: list[int], lowered: bool) -> None:
+    clocks = [1485 * watts // 700 if lowered else 1485 for watts in limits]
+    slow = {gpu: {"limit_w": limits[gpu], "clock_mhz": clock, "rate_gflops": 500 * clock} for gpu, clock in enumerate(clocks)}
+    found = judged({"gpus": len(limits), "floor": False, "slow": slow})
+    usual = median_high(limits)
+    low = {f"gpu{gpu}" for gpu, watts in enumerate(limits) if watts < 0.98 * usual}
+    assert {r.device for r in found if r.reason is GateReason.POWER_LIMIT_LOW} == low
+    assert not [r for r in found if r.rule == "clock" and r.device in low and lowered]
+    assert lowered or not [r for r in found if r.outcome is Outcome.FAIL]
 
 
 def test_a_program_that_is_missing_is_one_result_of_the_node() -> None:

@@ -36,9 +36,13 @@ _ACTIONS = {
     "slowdown": _COOLING,
     "clock": _COOLING,
     "rate": "its clock does not explain it: run {gpu} in another slot where the chassis allows it; if the fault stays with {gpu}, replace it",
-    "floor": "see the rules clock and rate of the same node: a low clock is cooling or the power limit, a low rate per clock is {gpu} itself",
+    "floor": "see the rules power_limit, clock and rate of the same node: a low clock is the power limit or cooling, a low rate per clock is {gpu} itself",
     "query": "look for XIDs in the kernel log: a GPU that answers slowly often falls off the bus later; reboot the node",
 }
+_LIMIT = (
+    "set the power limit of {gpu} back on {node} (`{command}`); if it is low again, see that no job and no nvidia_driver_power_limit_w sets it, and reboot the node; "
+    "if it is low after that, too, it is capped from outside: check power supplies, power shelf and cables, and what the BMC allows (`clusterctl bmc {node}`)"
+)
 _POWER = "check power supplies, power shelf and cables of {node} (`clusterctl bmc {node}`); {gpu} is not at fault"
 _LOST = "{gpu} is gone: read the XIDs in the kernel log, power-cycle the node (`clusterctl power cycle {node}`); if it is lost again, replace it"
 
@@ -87,7 +91,7 @@ class _Measured:
 
 
 class GpuStress(Gate[GpuStressSettings]):
-    """Passes when no GPU is held back by heat or power, and each has the rate and the clock of its peers, and reaches its floor where one is declared."""
+    """Passes when no GPU is held back by heat or power, and each has the power limit, the rate and the clock of its peers, and reaches its floor where one is declared."""
 
     name = "gpu_stress"
     scope: ClassVar[Scope] = Scope.NODE
@@ -205,7 +209,11 @@ class GpuStress(Gate[GpuStressSettings]):
         """By the rule: heat and power are of the chassis, the rate per clock is of the GPU."""
         action = _POWER if result.metric == POWER_BRAKE else _ACTIONS.get(result.rule, _ACTIONS["rate"])
         action = _LOST if result.reason is GateReason.DEVICE_LOST else action
-        return f"{action}, then `clusterctl burnin {result.node} {self.options}`".format(node=result.node, gpu=result.device or "the GPU")
+        command = ""
+        if result.reason is GateReason.POWER_LIMIT_LOW:
+            action, command = _LIMIT, " ".join(nvidia_smi.power_argv(int(result.device.removeprefix("gpu")), result.limit or 0))
+        text = f"{action}, then `clusterctl burnin {result.node} {self.options}`"
+        return text.format(node=result.node, gpu=result.device or "the GPU", command=command)
 
     def usual_s(self, settings: GpuStressSettings, level: Level) -> float:
         """The load and its start; a repeat comes on top."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.gpu_trace import LEAST_SAMPLES, read_trace
 from clusterctl.core.gates.judging.limits import compare_with_limits, floors, limit_text
 from clusterctl.core.gates.judging.peers import FAIL, WARN, standings
-from clusterctl.core.gates.planning.devices import gpu_model_of
+from clusterctl.core.gates.judging.power_limits import LEAST_GPUS, by_power_limit, usual_limits
+from clusterctl.core.gates.planning.devices import gpu_model_of, gpu_power_limit_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, Sample
 
@@ -18,15 +19,12 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.gate import Gate
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.judging.gpu_trace import Loaded, ReadLoad
+    from clusterctl.core.gates.judging.power_limits import Key
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
 
-Key = tuple[str, str]
-
 # The metric of a slowdown that the power supplies ask for; every other one is of the clock.
 POWER_BRAKE = "power_brake"
-# The GPUs of one node are a comparison: a tray of an NVL72 rack has four.
-_LEAST_GPUS = 4
 # As the counter of the same name in load_errors: healthy GB200 trays show it for seconds.
 _HELD_BACK_SHARE = 0.01
 _RANK = {Outcome.FAIL: 0, Outcome.WARN: 1, Outcome.PASS: 2}
@@ -149,7 +147,7 @@ def _floors(gate: Gate[Any], subject: Subject, rates: Mapping[str, float]) -> tu
     """The rates against the floor of the profile, where it has one."""
     limits = gate.limits_of(subject, 1)
     # Peers decide without a floor, too, but GPUs that have neither are judged by nothing.
-    if not floors(limits) and subject.gpus >= _LEAST_GPUS:
+    if not floors(limits) and subject.gpus >= LEAST_GPUS:
         return ()
     samples = [Sample("gemm", rate, "TFLOPS", device=device) for device, rate in sorted(rates.items())]
     if not samples:
@@ -158,14 +156,18 @@ def _floors(gate: Gate[Any], subject: Subject, rates: Mapping[str, float]) -> tu
 
 
 def _among_peers(gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float], loaded: Mapping[Key, Loaded]) -> Iterator[GateResult]:
-    """Rate per clock, which is of the GPU, and clock, which is of cooling and power, among the GPUs of the node and of the run."""
+    """Rate per clock, which is of the GPU, power limit, and clock, which is of cooling and power, among the GPUs of the node and of the run."""
     versions = {r.node: r.tool_version for r in evidence.records}
     models = {name: (gpu_model_of(s.node), versions.get(name, "")) for name, s in evidence.subjects.items()}
+    # Where a site declares a limit for some nodes, they are no peers of the others in what it lowers.
+    powers = {name: (models[name], gpu_power_limit_of(s.node)) for name, s in evidence.subjects.items()}
     clocks = _clocks(rates, loaded)
     per_clock = _per_clock(rates, clocks)
+    usual = usual_limits(loaded, powers)
     for name in sorted({node for node, _gpu in clocks}):
         yield from _against(gate, name, per_clock, models, _RATE)
-        yield from _against(gate, name, clocks, models, _CLOCK)
+        blank = GateResult(gate.name, name, Outcome.PASS, "")
+        yield from by_power_limit(blank, loaded, usual, tuple(_against(gate, name, clocks, powers, _CLOCK)))
 
 
 def _against(
@@ -173,7 +175,7 @@ def _against(
 ) -> Iterator[GateResult]:
     """A node's GPUs against each other, and against all of their model in the run."""
     own = {key: value for key, value in values.items() if key[0] == node}
-    beside = standings(own, dict.fromkeys(own, node), _LEAST_GPUS)
+    beside = standings(own, dict.fromkeys(own, node), LEAST_GPUS)
     fleet = standings(values, {key: models[key[0]] for key in values})
     blank = GateResult(gate.name, node, Outcome.PASS, figure.rule, figure.metric, unit=figure.unit)
     low = []

@@ -46,6 +46,7 @@ class Loaded:
     slowdowns: tuple[str, ...]
     held_back: float
     braked: bool = False
+    power_limit_w: float | None = None
 
 
 def read_trace(
@@ -92,7 +93,7 @@ def _load_of(rows: Sequence[GpuUnderLoad]) -> Loaded:
     def known(name: str) -> list[float]:
         return [value for row in rows if (value := getattr(row, name)) is not None]
 
-    clocks, powers = known("clock_mhz"), known("power_w")
+    clocks, powers, limits = known("clock_mhz"), known("power_w"), known("power_limit_w")
     return Loaded(
         clock_mhz=median(clocks) if clocks else None,
         power_w=median(powers) if powers else None,
@@ -101,6 +102,7 @@ def _load_of(rows: Sequence[GpuUnderLoad]) -> Loaded:
         slowdowns=tuple(dict.fromkeys(name for row in rows for name in row.slowdowns)),
         held_back=sum(row.held_back for row in rows) / len(rows),
         braked=any(row.braked for row in rows) and all(row.braked for row in rows if row.slowdowns),
+        power_limit_w=median(limits) if limits else None,
     )
 
 

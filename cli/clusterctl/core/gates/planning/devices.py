@@ -66,6 +66,11 @@ def gpu_model_of(node: Node) -> str:
     return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_model") or "")
 
 
+def gpu_power_limit_of(node: Node) -> int:
+    """The least power limit of its GPUs in W, `hardware_gpu_power_limit_w`; 0 where the spec declares none, and it is that of the board."""
+    return int(node.spec.roles.get("hardware", {}).get("hardware_gpu_power_limit_w") or 0)
+
+
 def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
     """As `hcas_of`, from the variables of the role `hardware`."""
     found: list[Hca] = []
