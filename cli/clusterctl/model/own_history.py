@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Figure, GateResult
 
 # Rules whose value is a measurement of the device, not a count or a limit of something else.
-VALUE_RULES = ("floor", "peers", "history")
+VALUE_RULES = ("floor", "peers", "rate", "history")
 # Fewer values are no history, and older ones say nothing about today.
 LAST_RUNS = 5
 

@@ -16,9 +16,12 @@ from clusterctl.core.gates.planning.gate_plan import plan_again
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.level import LEVELS
 from clusterctl.model.own_history import HistoryKey, PastResult
 from clusterctl.model.part import Part, PartRow
-from support.gates import CASES, TODAY, link, meeting, nccl, node, record
+from clusterctl_tools.ubergemm import load_argv
+from support.gates import CASES, TODAY, gates, link, meeting, nccl, node, record
+from support.traced_loads import traced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,3 +194,29 @@ def test_the_better_of_two_passes_counts() -> None:
     assert with_repeats([high], [low]) == (high,)
     warned = replace(low, outcome=Outcome.WARN, rule="link")
     assert [(r.value, r.outcome) for r in with_repeats([low], [high, warned])] == [(479.0, Outcome.PASS), (464.0, Outcome.WARN)]
+
+
+def under_load(rate_gflops: float) -> list[RawRecord]:
+    """Eight GPUs that are alike: no peer shows that all of them got slower."""
+    printed = f"GFlops:{rate_gflops:.5e} GFlops\nstarting....\nGFlops:{rate_gflops:.5e} GFlops\n"
+    loads = [
+        record(
+            "gpu_stress", "n1", printed, step=f"gpu{i}", device=f"gpu{i}", tool="ubergemm", argv=tuple(load_argv(i, 90)), duration_s=97.0
+        )
+        for i in range(8)
+    ]
+    return [*loads, replace(traced({"gpus": 8}), argv=("sleep", "90"), simulated=loads[0].simulated)]
+
+
+def test_gpus_without_a_floor_have_a_history_of_their_rate_per_clock() -> None:
+    declared = gates(gates_levels={level: ["gpu_stress"] for level in LEVELS}, gates_baselines=[])
+    tray = subject_of(node("n1", gpus=8, declared=declared), TODAY)
+
+    def measured(rate_gflops: float, usual: dict[HistoryKey, float] | None = None) -> list[GateResult]:
+        found = judge([tray], under_load(rate_gflops), level="standard", gates=["gpu_stress"], usual=usual)
+        return [r for r in found if r.metric == "gemm_per_clock"]
+
+    past = [PastResult(r, f"r{i}", f"2026-01-{i + 1:02}") for i in range(5) for r in measured(1_745_000)]
+    (low,) = measured(1_660_000, usual_values(past))
+    assert (low.outcome, low.rule, low.reason) == (Outcome.WARN, "history", GateReason.BELOW_HISTORY)
+    assert [r.outcome for r in measured(1_730_000, usual_values(past))] == [Outcome.PASS]
