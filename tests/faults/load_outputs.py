@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from clusterctl.model.trace_sample import TraceSample
@@ -75,7 +76,13 @@ def trace(rack: Rack, node: str, seconds: float) -> tuple[TraceSample, ...]:
     for change in rack.of("query", node):
         late = change.seconds >= _WAITED_S
         at = samples[count // 2].at_s
-        samples[count // 2] = TraceSample(at, min(change.seconds, _WAITED_S), None if late else 0, "" if late else samples[0].stdout)
+        slow = TraceSample(at, min(change.seconds, _WAITED_S), None if late else 0, "" if late else samples[0].stdout)
+        samples[count // 2] = slow
+        if change.gpu is not None:
+            # As judging/gpu_trace.py assumes it of a GPU that is read alone.
+            rows = samples[0].stdout.splitlines(keepends=True)
+            each = [TraceSample(at, _ANSWER_S, 0, row, device=f"gpu{gpu}") for gpu, row in enumerate(rows)]
+            samples += [replace(slow, device=s.device) if s.device == f"gpu{change.gpu}" else s for s in each]
     return tuple(samples)
 
 

@@ -64,9 +64,10 @@ def fields_argv(fields: Sequence[str], units: bool = True) -> List[str]:
     return [PROGRAM, "--query-gpu=" + ",".join(fields), "--format=csv,noheader" + ("" if units else ",nounits")]
 
 
-def load_argv() -> List[str]:
-    """The command whose output `parse_load` reads."""
-    return fields_argv(_LOAD_FIELDS, units=False)
+def load_argv(index: Optional[int] = None) -> List[str]:
+    """The command whose output `parse_load` reads; about one GPU only, where it is named."""
+    argv = fields_argv(_LOAD_FIELDS, units=False)
+    return argv if index is None else [*argv, "-i", str(index)]
 
 
 def parse_load(text: str) -> List[GpuUnderLoad]:

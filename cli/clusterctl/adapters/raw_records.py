@@ -47,7 +47,10 @@ _TRACE_TYPES: dict[str, tuple[type, ...]] = {
     "took_s": (int, float),
     "exit_status": (int, type(None)),
     "stdout": (str,),
+    "device": (str,),
 }
+# What entries of older records lack.
+_LATER = frozenset({"device"})
 # The lists of a record: what an entry is, and far more of them than a node has, or than a day of samples every five seconds.
 _ENTRIES: dict[str, tuple[Callable[..., PcieHop | TraceSample], Mapping[str, tuple[type, ...]], int]] = {
     "links": (PcieHop, _HOP_TYPES, 4096),
@@ -107,10 +110,10 @@ def _entries(value: Any, owner: str) -> Iterator[PcieHop | TraceSample]:
     if not isinstance(value, list) or len(value) > most:
         raise ValueError(f"{owner} is not a list of entries, or too long")
     for entry in value:
-        if not isinstance(entry, dict) or set(entry) != set(types):
+        if not isinstance(entry, dict) or not set(types) - _LATER <= set(entry) <= set(types):
             raise ValueError(f"{owner} has an entry that is none")
-        for name, kinds in types.items():
-            number = entry[name]
+        for name, number in entry.items():
+            kinds = types[name]
             impossible = isinstance(number, int | float) and not 0 <= number <= _LARGEST
             if not isinstance(number, kinds) or isinstance(number, bool) or impossible:
                 raise ValueError(f"{name} of an entry of {owner} is no possible value")

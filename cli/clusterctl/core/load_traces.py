@@ -42,7 +42,7 @@ def node_traces(gate: LoadGate, records: Sequence[RawRecord], node: str, named: 
 
 
 def _drawn(gate: LoadGate, record: RawRecord, named: Collection[str], *, is_again: bool) -> LoadTrace | MissingTrace:
-    samples = sorted(record.trace, key=lambda s: s.at_s)
+    samples = sorted((s for s in record.trace if not s.device), key=lambda s: s.at_s)
     if not samples:
         return MissingTrace(is_again, NoPicture.NOT_TRACED, record.error)
     read = [_answer(gate, s) for s in samples]

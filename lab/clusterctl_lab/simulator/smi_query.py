@@ -6,6 +6,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from .smi_set import selected_gpus
 from .smi_tree import Tree, gpu_tree
 
 if TYPE_CHECKING:
@@ -87,14 +88,18 @@ def run_query(views: list[GpuView], driver: str, query: str, words: list[str]) -
         return 0  # there are no processes and no retired pages
     fields = [f.strip() for f in (rest or words[words.index(query) + 1]).split(",")]
     style = next((w.partition("=")[2] for w in words if w.startswith("--format=")), "csv").split(",")
-    trees = [gpu_tree(v, driver) for v in views]
+    chosen = selected_gpus(views, words)
+    if not chosen:
+        print("No devices were found")
+        return 6
+    trees = [gpu_tree(v, driver) for v in chosen]
     for field in fields:
         if field not in _PATHS and field not in ("index", "count", "driver_version", "timestamp"):
             print(f'Field "{field}" is not a valid field to query.\n')
             return 2
     if "noheader" not in style:
         print(", ".join(_header(field, trees[0], units="nounits" not in style) for field in fields))
-    for view, tree in zip(views, trees, strict=True):
+    for view, tree in zip(chosen, trees, strict=True):
         values = [_value(field, view, tree, driver, len(views)) for field in fields]
         print(", ".join(_UNIT.sub("", v) if "nounits" in style else _bare(v) for v in values))
     return 0

@@ -24,8 +24,7 @@ def requested_setting(words: list[str]) -> tuple[str, str]:
 def apply_setting(views: list[GpuView], words: list[str]) -> int:
     """Change the setting on the selected GPUs and print the result. Returns the exit status."""
     verb, value = requested_setting(words)
-    only = next((v for n, v in _pairs(words) if n in ("-i", "--id")), "")
-    chosen = [v for v in views if only in ("", str(v.minor), v.gpu.bus_id, v.gpu.uuid)]
+    chosen = selected_gpus(views, words)
     if not chosen:
         print("No devices were found")
         return 6
@@ -36,6 +35,12 @@ def apply_setting(views: list[GpuView], words: list[str]) -> int:
             return 2
     print("All done." + ("\nReboot required." if verb == "ecc" else ""))
     return 0
+
+
+def selected_gpus(views: list[GpuView], words: list[str]) -> list[GpuView]:
+    """Those that `-i` names by number, address or UUID; all without it."""
+    only = next((v for n, v in _pairs(words) if n in ("-i", "--id")), "")
+    return [v for v in views if only in ("", str(v.minor), v.gpu.bus_id, v.gpu.uuid)]
 
 
 def _power(view: GpuView, value: str) -> str:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from child_process import Output, adopt_orphans, end_orphans, ended_within, kill_group
-from command_sampler import CommandSampler
+from command_sampler import tracer_of
 from exclusive_use import NO_RULES, Watch
 from link_sampler import LinkSampler
 from meeting import ALL_DONE, Meeting, PortsTakenError, peers_of
@@ -214,7 +214,7 @@ class Agent:
     def attempt(self, step: dict[str, Any], record: dict[str, Any], until: float) -> None:
         """Start the command once."""
         sampler = LinkSampler(step["links_of"]).start() if step.get("links_of") else None
-        tracer = CommandSampler(step["trace_argv"], step["trace_s"], self.environment).start() if step.get("trace_argv") else None
+        tracer = tracer_of(step, self.environment)
         with self.writing:
             process = subprocess.Popen(  # children inherit the lock: remains of a killed agent keep the node locked
                 step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -12,7 +12,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.trace_sample import TraceSample
 from support.gates import links_of_gpus, record
 
-TRACE = (TraceSample(0.0, 0.2, 0, "0, 1410"), TraceSample(5.0, 30.0, None, ""))
+TRACE = (TraceSample(0.0, 0.2, 0, "0, 1410"), TraceSample(5.0, 30.0, None, ""), TraceSample(35.0, 0.3, 0, "0, 1410", "gpu0"))
 TIMED_OUT = replace(record("dcgm_diag", "n1", "", exit_status=None), error="timed out after 60 s", error_code=GateReason.TIMED_OUT)
 
 
@@ -128,6 +128,8 @@ SAMPLE = asdict(TRACE[0])
         [{**SAMPLE, "took_s": "1"}],
         [{**SAMPLE, "took_s": -1}],
         [{**SAMPLE, "stdout": None}],
+        [{**SAMPLE, "device": 3}],
+        [{k: v for k, v in SAMPLE.items() if k != "stdout"}],
         [SAMPLE] * 20001,
     ],
 )
@@ -136,3 +138,8 @@ def test_a_trace_that_is_none_is_no_record(trace: object) -> None:
     assert record_from({**good, "trace": [SAMPLE]}).trace == TRACE[:1]
     with pytest.raises(ValueError, match="trace"):
         record_from({**good, "trace": trace})
+
+
+def test_a_trace_of_an_older_run_is_about_all_devices() -> None:
+    old = {k: v for k, v in SAMPLE.items() if k != "device"}
+    assert record_from({**asdict(GOOD), "argv": [], "peers": [], "links": [], "trace": [old]}).trace == TRACE[:1]

@@ -77,6 +77,9 @@ def records(name: str, case: dict[str, Any], slow: dict[int, dict[str, Any]]) ->
         trace[5] = replace(trace[5], took_s=float(case["took_s"]))
     if case.get("never"):
         trace[5] = TraceSample(25.0, 30.0, None, "")
+    for gpu, seconds in case.get("alone_s", {}).items():
+        late = seconds >= 30
+        trace.append(TraceSample(26.0, float(seconds), None if late else 0, "" if late else row(gpu), device=f"gpu{gpu}"))
     if "answer" in case:
         trace[5] = TraceSample(25.0, 0.2, case.get("answer_status", 15), case["answer"])
     if case.get("missing"):
@@ -179,6 +182,9 @@ def test_every_gpu_is_loaded_at_once_and_traced_meanwhile() -> None:
     assert loads[5].argv == ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", ubergemm.PROGRAM, "--adapters", "5", "--time_to_run", "900")
     assert (trace.argv, trace.trace_argv[0], trace.trace_s) == (("sleep", "930"), "nvidia-smi", 5.0)
     assert all(s.timeout_s == 1230 and s.exclusive for s in steps)
+    assert [device for device, _argv in trace.trace_alone] == [f"gpu{i}" for i in range(8)]
+    assert trace.trace_alone[5][1] == (*trace.trace_argv, "-i", "5")
+    assert trace.trace_slow_s == 10
 
 
 @pytest.mark.parametrize("text", ["", "starting....\n", "GFlops: nan", "starting\nGFlops:0 GFlops", "starting\nGFlops:1e999999 GFlops"])

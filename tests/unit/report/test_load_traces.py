@@ -39,7 +39,7 @@ from support.gates import CASES
 from support.rack_after_run import NAMES, provisioned_rack
 from support.stores import a_node, a_run
 from support.timed_runs import report_with_times
-from support.traced_loads import a_bad_load, hot, report_with_loads, traced
+from support.traced_loads import a_bad_load, hot, load_answer, report_with_loads, traced
 from unit.judge.test_gpu_stress import EXAMPLES as JUDGED
 from unit.judge.test_gpu_stress import judged, records
 from unit.report.test_inert import HOSTILE, Tags
@@ -118,6 +118,14 @@ def test_a_moment_that_is_not_as_the_others_is_in_the_picture() -> None:
     assert len(load.moments) == len(gpu.values[0]) == 40
     assert [v for v in gpu.values[0] if v != 1485] == [345]
     assert [gpu.values[0][place] for place in gpu.slowed] == [345]
+
+
+def test_an_answer_about_one_gpu_is_no_moment_of_the_load() -> None:
+    whole = traced({})
+    alone = TraceSample(47.0, 11.0, 0, load_answer([3], {3: {"clock": 100}}), device="gpu3")
+    assert list(node_traces(GATE, [replace(whole, trace=(*whole.trace, alone))], "n1", ["gpu3"])) == list(
+        node_traces(GATE, [whole], "n1", ["gpu3"])
+    )
 
 
 def test_what_is_gone_has_no_line_and_what_is_idle_has_none() -> None:

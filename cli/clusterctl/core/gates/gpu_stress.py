@@ -10,6 +10,7 @@ from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load, load_figures
+from clusterctl.core.gates.judging.gpu_trace import SLOW_QUERY_S
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
@@ -37,7 +38,7 @@ _ACTIONS = {
     "clock": _COOLING,
     "rate": "its clock does not explain it: run {gpu} in another slot where the chassis allows it; if the fault stays with {gpu}, replace it",
     "floor": "see the rules power_limit, clock and rate of the same node: a low clock is the power limit or cooling, a low rate per clock is {gpu} itself",
-    "query": "look for XIDs in the kernel log: a GPU that answers slowly often falls off the bus later; reboot the node",
+    "query": "look for XIDs of {gpu} in the kernel log: a GPU that answers slowly often falls off the bus later; reboot the node",
 }
 _LIMIT = (
     "set the power limit of {gpu} back on {node} (`{command}`); if it is low again, see that no job and no nvidia_driver_power_limit_w sets it, and reboot the node; "
@@ -135,7 +136,9 @@ class GpuStress(Gate[GpuStressSettings]):
             exclusive=True,
             shares_with=self.shares_with(subject),
         )
-        yield replace(blank, trace_argv=tuple(nvidia_smi.load_argv()), trace_s=settings.trace_s)
+        alone = tuple((f"gpu{gpu}", tuple(nvidia_smi.load_argv(gpu))) for gpu in range(subject.gpus))
+        traced = replace(blank, trace_argv=tuple(nvidia_smi.load_argv()), trace_s=settings.trace_s)
+        yield replace(traced, trace_alone=alone, trace_slow_s=SLOW_QUERY_S)
         for gpu in range(subject.gpus):
             yield replace(blank, name=f"gpu{gpu}", argv=self.load_argv(settings, gpu, seconds), device=f"gpu{gpu}")
 

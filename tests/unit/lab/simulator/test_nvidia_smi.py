@@ -9,7 +9,7 @@ import pytest
 from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import gpu_modes, machine, nvidia_smi
 from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_tools.nvidia_smi import parse_nvlinks, parse_query, parse_topology
+from clusterctl_tools.nvidia_smi import load_argv, parse_load, parse_nvlinks, parse_query, parse_topology
 from support.lab_machine import LabMachine, lab_machine
 from support.recorded import recorded
 
@@ -126,6 +126,14 @@ def test_query_output_parses(node: LabMachine, smi: Smi) -> None:
     )
     assert len(parse_output("nvidia_smi_query", text)) > 8
     assert smi("--query-gpu=name,memory.total --format=csv,noheader,nounits").splitlines()[0] == f"{machine.THIS.gpu_model}, 81559"
+
+
+def test_a_query_of_one_gpu(node: LabMachine, smi: Smi) -> None:
+    (gpu,) = parse_load(smi(" ".join(load_argv(3)[1:])))
+    assert gpu.index == 3
+    assert len(parse_load(smi(" ".join(load_argv()[1:])))) == 8
+    assert "No devices were found" in smi("--query-gpu=index --format=csv -i 9")
+    assert smi.code == 6
 
 
 def test_fields_and_commands_that_are_not_simulated_are_refused(node: LabMachine, smi: Smi) -> None:

@@ -57,6 +57,7 @@ class GateStep:
         shares_with: programs that may all the same, with what they start.
         links_of: vendor and class, as a pattern, of the PCI devices whose links are sampled meanwhile; empty = none.
         trace_argv: a short command that is run every `trace_s` seconds meanwhile, and what it prints is kept; empty = none.
+        trace_alone: (device, command): what is run once after the first `trace_argv` that took `trace_slow_s`, to see which device is slow.
         near: the RDMA device to whose NUMA node the command's CPUs are bound, and to whose socket its memory; empty = not bound.
     """
 
@@ -83,6 +84,8 @@ class GateStep:
     links_of: str = ""
     trace_argv: tuple[str, ...] = ()
     trace_s: float = 0.0
+    trace_alone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    trace_slow_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a command line that is none: a text would be taken apart into letters.
