@@ -55,10 +55,10 @@ def diff(ctx: click.Context, *, target: str, inventory: Words, limit: str | None
 @vault_option
 @click.pass_context
 def learn(ctx: click.Context, *, target: str, inventory: Words, limit: str | None, vault_ids: Words) -> None:
-    """Print floors that the measurements of TARGET's nodes support, and what they read, as YAML for `gates_baselines_site`. Changes nothing.
+    """Print limits that the measurements of TARGET's nodes support, and what they read, as YAML for `gates_baselines_site`. Changes nothing.
 
     A class has at least 20 nodes that pass its gate, of one GPU model, line rate and version of the tool. A floor is never below the one in force nor
-    above the line rate. A class that is two is refused, and both clusters are shown.
+    above the line rate; a figure that has none gets its first one. A class that is two is refused, and both clusters are shown.
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.terminal import baselines as view  # noqa: PLC0415 `--help` must not pay for it

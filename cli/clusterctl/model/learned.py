@@ -1,4 +1,4 @@
-"""What the nodes of a class measured for a floor of their profile, and what it could be."""
+"""What the nodes of a class measured for a limit of their profile, or for one that it could have, and what it could be."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class NotLearned(StrEnum):
     NO_VALUES = "no_values"
     FEW_NODES = "few_nodes"
     TWO_CLUSTERS = "two_clusters"
+    # Six spreads below the median nothing is left.
+    WIDE_SPREAD = "wide_spread"
     FLOOR_AS_HIGH = "floor_as_high"
     # Another class of the same profile supports a lower one only, and a floor holds for all.
     LOWER_CLASS = "lower_class"
@@ -50,11 +52,11 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a class of nodes measured for one floor of their profile.
+    """What a class of nodes measured for one limit: a floor, or an upper limit where lower values are better.
 
     Attributes:
-        floor: the highest one in force for the figure.
-        nodes: node -> its lowest value; median, spread (the median absolute deviation as a share of the median, 0.5 % at least): 0 without any value.
+        floor: the strictest one in force for the figure; with the value 0 and no source where none is declared.
+        nodes: node -> its worst value; median, spread (the median absolute deviation as a share of the median, 0.5 % at least): 0 without any value.
         proposal: the floor that the values support; expected: what the class reads, against which later runs compare their own median. None where there is none.
         refusal: why no floor is proposed; clusters: the lower and the upper one, where the class is two.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.core.gates.judging.limits import limit_text
-from clusterctl.core.gates.learning import LEAST_NODES
+from clusterctl.core.gates.learning import LEAST_NODES, is_first
 from clusterctl.model.learned import NotLearned
 from clusterctl.terminal import messages, out
 
@@ -24,8 +24,9 @@ _NAMES = 4
 _WHY_NOT = {
     NotLearned.NO_VALUES: "no node of the class has passed the gate",
     NotLearned.FEW_NODES: "{nodes} nodes passed, {least} are needed",
-    NotLearned.FLOOR_AS_HIGH: "the floor in force is as high: {floor}",
-    NotLearned.LOWER_CLASS: "another class with this floor supports a lower one only, and it holds for all: give the class a profile of its own",
+    NotLearned.WIDE_SPREAD: "the nodes differ too much: six spreads below their median is no value",
+    NotLearned.FLOOR_AS_HIGH: "the one in force is as strict: {floor}",
+    NotLearned.LOWER_CLASS: "another class with this profile supports a laxer one only, and it holds for all: give the class a profile of its own",
 }
 
 
@@ -50,7 +51,9 @@ def proposals(found: Sequence[Learned]) -> None:
     for one in found:
         if one.refusal:
             of_class = f" of {text}" if (text := _class(one.device_class)) != "-" else ""
-            messages.note(f"no floor for {one.floor.gate} {one.floor.metric}{of_class}: {_why_not(one)}")
+            messages.note(f"no {one.floor.kind.replace('_', ' ')} for {one.floor.gate} {one.floor.metric}{of_class}: {_why_not(one)}")
+        elif is_first(one.floor):
+            messages.note(f"none was declared before for {one.floor.gate} {one.floor.metric}: its first {one.floor.kind.replace('_', ' ')}")
     entries = [_entry(baseline) for one in found for baseline in (one.proposal, one.expected) if baseline]
     if entries:
         out.print_text(yaml.safe_dump({"gates_baselines_site": entries}, sort_keys=False, allow_unicode=True).rstrip())
@@ -66,6 +69,7 @@ def _entry(baseline: Baseline) -> dict[str, Any]:
 def _document(one: Learned) -> dict[str, Any]:
     return {
         "floor": _entry(one.floor),
+        "declared": not is_first(one.floor),
         "class": asdict(one.device_class),
         "nodes": dict(one.nodes),
         "median": one.median,
@@ -99,6 +103,8 @@ def _class(device_class: DeviceClass) -> str:
 
 
 def _value(baseline: Baseline) -> str:
+    if is_first(baseline):
+        return "none"
     return f"{limit_text(baseline.limit)} {baseline.unit}"
 
 

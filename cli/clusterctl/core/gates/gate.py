@@ -12,7 +12,7 @@ from clusterctl.core.gates.planning.step import GateSteps
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.core.parsers import parse_output
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import BaselineKind
+from clusterctl.model.gate_result import BaselineKind, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,6 +149,10 @@ class Gate(ABC, Generic[S]):
     def highest(self, baseline: Baseline, settings: S, hcas: Sequence[Hca], gpus: int) -> float | None:
         """What no measurement of a baseline's metric can exceed, in its unit; by default the line rate. None where no law is known."""
         return self.line_rate(baseline, settings, hcas, gpus)
+
+    def limited_figures(self, settings: S) -> tuple[Figure, ...]:  # noqa: ARG002 for gates to override
+        """The figures of a node or a pair that a baseline can limit, whether one is declared or not; by default those with a unit."""
+        return tuple(Figure(self.name, metric, unit) for metric, unit in self.units.items())
 
     def limits_of(self, subject: Subject, nodes: int) -> tuple[Baseline, ...]:
         """The baselines of a node for a run over `nodes` nodes, with a ceiling by physical law for each floor whose metric has no declared one."""

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates import nccl_failures, nccl_rules
 from clusterctl.core.gates.nccl_rules import MNNVL_VARIABLE, NCCL_ACTIONS, NcclSettings
 from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import Figure
 from clusterctl.model.level import LEVELS
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_reason import GateReason
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.level import Level
 
@@ -60,7 +62,14 @@ class NcclNode(NodeGate[NcclNodeSettings]):
         """The rules of NCCL, and the number of GPUs that took part."""
         settings = subject.profile.settings_of(self)
         found = nccl_rules.nccl_verdicts(subject, record, reading, settings, self.limits_of(subject, 1))
-        return (*found, *nccl_rules.rank_verdicts(subject, record, reading, subject.gpus))
+        ranks = nccl_rules.rank_verdicts(subject, record, reading, subject.gpus)
+        whole = not ranks and all(r.outcome in GOOD or r.reason is GateReason.NO_BASELINE for r in found)
+        samples = nccl_rules.both_halves(record, reading) if whole else ()
+        return (*found, *ranks, *self.not_limited(subject, samples, self.limits_of(subject, 1)))
+
+    def limited_figures(self, settings: NcclNodeSettings) -> tuple[Figure, ...]:
+        """The bus bandwidth at the size that is measured."""
+        return (Figure(self.name, "busbw", self.units["busbw"], settings.collective, settings.size_bytes),)
 
     def last_line(self, record: RawRecord) -> str:
         """The warning that names the reason, where NCCL printed one."""

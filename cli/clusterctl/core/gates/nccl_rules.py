@@ -136,8 +136,7 @@ def nccl_verdicts(
 
     Both halves of a row, out of place and in place, have to keep the limits; without any, the bandwidth is not judged.
     """
-    program = next((w for w in record.argv if w.endswith("_perf")), "")
-    samples = with_op(reading.samples, program.rsplit("/", 1)[-1].removesuffix("_perf"))
+    samples = _of_program(record, reading)
     blank = GateResult(record.gate, subject.name, Outcome.PASS, "")
     correct = _correctness(blank, samples, settings)
     if reading.rule and correct.outcome is not Outcome.FAIL:
@@ -148,8 +147,17 @@ def nccl_verdicts(
     if limits is None:
         return (correct, *transport)
     nodes = max(len(record.peers), 1)
-    both = [replace(s, metric=s.metric.removesuffix(_IN_PLACE)) for s in samples]
-    return (correct, *transport, *compare_with_limits(record.gate, subject.name, both, limits, nodes=nodes))
+    return (correct, *transport, *compare_with_limits(record.gate, subject.name, both_halves(record, reading), limits, nodes=nodes))
+
+
+def both_halves(record: RawRecord, reading: Reading) -> Sequence[Sample]:
+    """The samples of a run with its operation, those in place under the name of those out of place."""
+    return [replace(s, metric=s.metric.removesuffix(_IN_PLACE)) for s in _of_program(record, reading)]
+
+
+def _of_program(record: RawRecord, reading: Reading) -> Sequence[Sample]:
+    program = next((w for w in record.argv if w.endswith("_perf")), "")
+    return with_op(reading.samples, program.rsplit("/", 1)[-1].removesuffix("_perf"))
 
 
 def rank_verdicts(subject: Subject, record: RawRecord, reading: Reading, planned: int) -> tuple[GateResult, ...]:

@@ -13,6 +13,7 @@ from clusterctl.core.gates.judging.own_history import is_low, with_repeats
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
 from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, of_device_or_figure, two_of_two
+from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import GateReason
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import Figure, GateResult, RawRecord
+    from clusterctl.model.gate_result import Baseline, Figure, GateResult, RawRecord, Sample
     from clusterctl.model.level import Level
 
     _Place = tuple[Figure, str]
@@ -45,7 +46,14 @@ class NodeGate(Gate[S]):
         """The results of a record that has samples; hints may be left out."""
         if reading.rule:
             return (not_run(self, record, reading),)
-        return compare_with_limits(self.name, subject.name, reading.samples, self.limits_of(subject, 1), nodes=1)
+        limits = self.limits_of(subject, 1)
+        judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
+        return (*judged, *self.not_limited(subject, reading.samples, limits))
+
+    def not_limited(self, subject: Subject, samples: Sequence[Sample], limits: Sequence[Baseline]) -> Sequence[GateResult]:
+        """What was measured of the figures that have no limit."""
+        figures = self.limited_figures(subject.profile.settings_of(self))
+        return tuple(without_limit(subject.name, figures, samples, limits, self.direction))
 
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """One step on each node, all at the same time."""

@@ -16,7 +16,7 @@ from clusterctl.core.gates.pcie_links import judge_links
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.gate_result import Figure, GateResult, Outcome, RawRecord
 from clusterctl_validators.nvidia import ADVICE, PCI_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -87,7 +87,12 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
         judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
         links = judge_links(self.name, subject, record.links) if settings.pcie_links else ()
         kept = (r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL)
-        return (*gaps, *(_of_board(r) if on_board else r for r in kept), *links)
+        shown = (r for r in self.not_limited(subject, reading.samples, limits) if r.metric not in lacking)
+        return (*gaps, *(_of_board(r) if on_board else r for r in kept), *shown, *links)
+
+    def limited_figures(self, settings: NvbandwidthSettings) -> tuple[Figure, ...]:
+        """The bandwidth of each declared testcase; a testcase of latency has another unit."""
+        return tuple(Figure(self.name, case, "GB/s") for case in settings.testcases)
 
     def hint(self, result: GateResult) -> str:  # noqa: ARG002 those of links bring their own
         """Bandwidth is lost in the PCIe link or in NVLink."""

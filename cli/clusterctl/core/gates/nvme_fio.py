@@ -176,6 +176,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
             rates = {key: rate for one in among.values() for key, rate in one.rates.items()}
             kinds = {(name, disk): kind for name, one in among.items() for disk, kind in one.kinds.items()}
             results += judge_rates(blank, rates, kinds, floored=bool(floors(limits)))
+            results += self.not_limited(subject, run.samples, limits)
         own = [replace(r, simulated=run.record.simulated, tool_version=run.record.tool_version) for r in results]
         return JudgedRun(own, {(BANDWIDTH, disk): f"{limit_text(rate)} {_UNIT}" for (_, disk), rate in run.rates.items()})
 

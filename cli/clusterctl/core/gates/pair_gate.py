@@ -21,6 +21,7 @@ from clusterctl.core.gates.planning.second_stage import SecondStage
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.settings import Count, GateSettings, Seconds
 from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import Figure
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 
 if TYPE_CHECKING:
@@ -94,6 +95,10 @@ class PairGate(Gate[P]):
     def node_hint(self, node: str) -> str:
         """What to look at where all HCAs of a node are at fault, which no cable explains."""
         return f"check root complex, BIOS and ACS of {node} (`lspci -vvv`)"
+
+    def limited_figures(self, settings: P) -> tuple[Figure, ...]:
+        """Of its outputs one figure is judged."""
+        return (Figure(self.name, self.metric, self.unit, self.operation(settings)),)
 
     def text(self, value: float) -> str:
         """A figure with its unit, for people."""

@@ -9,6 +9,7 @@ from clusterctl.core.gates.judging.gpu_trace import LEAST_SAMPLES, read_trace
 from clusterctl.core.gates.judging.limits import compare_with_limits, floors, limit_text
 from clusterctl.core.gates.judging.peers import FAIL, WARN, standings
 from clusterctl.core.gates.judging.power_limits import LEAST_GPUS, by_power_limit, usual_limits
+from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpu_power_limit_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, Sample
@@ -144,15 +145,16 @@ def _summary(loads: Sequence[Loaded]) -> str:
 
 
 def _floors(gate: Gate[Any], subject: Subject, rates: Mapping[str, float]) -> tuple[GateResult, ...]:
-    """The rates against the floor of the profile, where it has one."""
+    """The rates against the floor of the profile; without one they are shown."""
     limits = gate.limits_of(subject, 1)
-    # Peers decide without a floor, too, but GPUs that have neither are judged by nothing.
-    if not floors(limits) and subject.gpus >= LEAST_GPUS:
-        return ()
     samples = [Sample("gemm", rate, "TFLOPS", device=device) for device, rate in sorted(rates.items())]
     if not samples:
         return ()
-    return compare_with_limits(gate.name, subject.name, samples, limits, nodes=1)
+    shown = tuple(without_limit(subject.name, gate.limited_figures(subject.profile.settings_of(gate)), samples, limits, gate.direction))
+    # Peers decide without a floor, too, but GPUs that have neither are judged by nothing.
+    if not floors(limits) and subject.gpus >= LEAST_GPUS:
+        return shown
+    return (*compare_with_limits(gate.name, subject.name, samples, limits, nodes=1), *shown)
 
 
 def _among_peers(gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float], loaded: Mapping[Key, Loaded]) -> Iterator[GateResult]:

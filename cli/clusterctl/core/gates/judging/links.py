@@ -99,7 +99,7 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
     limit = min((b for b, _ in ends if b is not None), key=lambda b: gate.direction.rank(b.limit), default=None)
     rate = min((h.rate_gbps for _, h in ends if h is not None), default=0.0)
     if limit is None:
-        return _broken(pair, "baseline", GateReason.NO_BASELINE, f"the profile has no {gate.direction.limit} for it")
+        return _without_limit(gate, evidence, (client, server), rate)
     readings = [(r.node, read_record(gate, r)) for r in (client, server) if r is not None]
     wrong = [(node, reading) for node, reading in readings if reading.rule]
     if wrong:
@@ -119,6 +119,19 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
     beside = _figure(gate, evidence, client, readings[0][1], gate.shown_beside) if gate.shown_beside else None
     shown = beside if isinstance(beside, float) else None
     return Link(*pair, state, value, limit.limit, limit.source, unpinned=unpinned, beside=shown)
+
+
+def _without_limit(gate: PairGate[Any], evidence: Evidence, sides: tuple[RawRecord, RawRecord | None], rate: float) -> Link:
+    """Judged by nothing; it has its figure, where both sides are whole, because a first limit is learned from it."""
+    client, server = sides
+    pair = ((client.node, client.device), (client.peer, client.peer_device))
+    found = _broken(pair, "baseline", GateReason.NO_BASELINE, f"the profile has no {gate.direction.limit} for it")
+    reading = read_record(gate, client)
+    if reading.rule or server is None or read_record(gate, server).rule:
+        return found
+    value = _figure(gate, evidence, client, reading)
+    ceiling = _ceiling(gate, evidence.subjects[client.node], rate) if gate.direction.higher_is_better else 0.0
+    return found if isinstance(value, _Unusable) or (ceiling and value > ceiling) else replace(found, value=value)
 
 
 def _broken(pair: tuple[End, End], rule: str, reason: GateReason | None, problem: str) -> Link:

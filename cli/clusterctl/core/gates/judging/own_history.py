@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.limits import limit_text
+from clusterctl.core.gates.judging.without_limit import NO_LIMIT
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, HistoryKey
@@ -92,7 +93,7 @@ def with_repeats(first: Sequence[GateResult], again: Sequence[GateResult]) -> tu
             merged.append(replace(repeat, detail="; ".join(filter(None, (repeat.detail, text)))))
         else:
             merged.append(result)
-    return (*merged, *(r for r in again if r.outcome is not Outcome.PASS))
+    return (*merged, *(r for r in again if r.outcome is not Outcome.PASS and r.rule != NO_LIMIT))
 
 
 def _is_value(result: GateResult) -> bool:

@@ -173,8 +173,11 @@ def _not_measured(gate: PairGate[Any], graph: Graph, blank: GateResult, broken: 
     reason = most_important(link.reason for link in broken)
     problems = list(dict.fromkeys(link.problem for link in broken))
     partners = sorted({link.far(end)[0] for link in missed})
+    # Measured, and judged by nothing: a first limit is learned from it.
+    values = [link.value for link in broken if link.value] if reason is GateReason.NO_BASELINE else []
     return replace(
         blank,
+        value=min(values, key=gate.direction.rank, default=None),
         rule=graph.of(end, LinkState.BROKEN)[0].rule,
         reason=reason,
         detail=f"not measured with {_some(partners)}: {'; '.join(problems[:2])}",
