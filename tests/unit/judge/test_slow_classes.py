@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.judging.slow_classes import class_text, slow_classes
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Outcome
+from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.group_findings import GroupFindings
+from clusterctl.model.level import LEVELS
 from clusterctl.model.version_skew import VersionNodes, VersionSkew
 from clusterctl.terminal.gates import show_results
 from support.gates import CASES, GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, meeting, nccl, node, record
@@ -26,7 +28,6 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.model.gate_result import GateResult
     from clusterctl.model.slow_class import SlowClass
 
 ALL_CASES: dict[str, Any] = yaml.safe_load((CASES / "slow_classes" / "cases.yml").read_text(encoding="utf-8"))
@@ -47,6 +48,20 @@ def test_the_median_of_a_class_against_its_baseline(name: str) -> None:
     found, results = judged(case["busbw"], case["expected"], floor=case.get("floor", True))
     assert [[len(c.nodes), pytest.approx(c.median)] for c in found] == ([case["slow"]] if case["slow"] else [])
     assert GateReason.CLASS_SLOW not in {r.reason for r in results}
+
+
+@pytest.mark.parametrize("case", yaml.safe_load((CASES / "slow_classes" / "profiles.yml").read_text(encoding="utf-8")), ids=str)
+def test_what_a_delivered_profile_expects(case: dict[str, Any]) -> None:
+    lists = yaml.safe_load((ROOT / "inventory/common/group_vars" / case["group"] / "gates.yml").read_text(encoding="utf-8"))
+    own = [b for key, entries in lists.items() if key.startswith("gates_baselines") for b in entries if b["gate"] == case["gate"]]
+    assert any(b["kind"] == "expected" for b in own)
+    levels = {level: [case["gate"]] for level in LEVELS}
+    subjects = [subject_of(node(f"n{i}", declared=gates(gates_levels=levels, gates_baselines=own)), TODAY) for i in range(12)]
+    blank = GateResult(
+        case["gate"], "", Outcome.PASS, "floor", case["metric"], value=case["reads"], unit=case["unit"], op=case.get("op", "")
+    )
+    found = slow_classes(subjects, [replace(blank, node=s.name) for s in subjects])
+    assert [c.expected for c in found] == ([case["expected"]] if case["expected"] else [])
 
 
 def test_no_node_of_a_slow_class_is_warned_and_the_group_says_what_is_slow(capsys: pytest.CaptureFixture[str]) -> None:
