@@ -74,4 +74,4 @@ def test_diff_and_learn_state_what_the_class_reads(inventory: list[str], capsys:
     printed = capsys.readouterr()
     (entry,) = yaml.safe_load(printed.out)["gates_baselines_site"]
     assert (entry["kind"], entry["value"], entry["n"], entry["versions"]) == ("expected", 392.0, 24, {"perftest": "6.0"})
-    assert "the floor in force is as high: 380 Gb/s" in " ".join(printed.err.split())
+    assert "the one in force is as strict: 380 Gb/s" in " ".join(printed.err.split())
