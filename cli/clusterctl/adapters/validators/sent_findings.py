@@ -32,9 +32,9 @@ _parts: dict[bytes, Finding] = {}
 
 
 def from_array(array: bytes) -> SentFindings | None:
-    """The findings of a JSON array in the form in which nodes write it; None for every other text: only a parse of the whole can tell what it is.
+    """The findings of a JSON array in the form in which nodes write it; None for every other text, which has to be parsed as a whole.
 
-    The array is cut between objects, which cuts a text in two that ends like the beginning of one. Where each part is valid JSON on its own, though, the array is valid and has exactly these objects.
+    The array is cut at `}, {"`, also where a text ends with `}, {`. But where every part is valid JSON by itself, the array is valid, and has exactly these objects.
     """
     known = _arrays.get(array)
     if known is not None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 # The machine: what DMI calls system has the serial on the sticker; the others stand in where a vendor leaves it empty.
 _MACHINE = ("system", "chassis", "baseboard")
-_DOMAIN = re.compile(r"^[0-9a-f]+(?=:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$)")
+_ADDRESS = re.compile(r"(?:gpu)?([0-9a-f]+)(:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])")
+_NVLINK = re.compile(r"(gpu\d+)nvlink\d+")
 _LAST = "~"
 
 
@@ -45,7 +46,12 @@ def _then(spans: Iterable[PartSpan], at: str) -> Part | None:
 
 
 def device_key(name: str) -> str:
-    """One spelling of a device: gates write gpu3, mlx5_0, mlx5_0/1 and PCI addresses, parts `GPU 3`, `mlx5_0` and a slot."""
+    """One spelling of a device.
+
+    Gates write `gpu3`, `GPU 00000000:9C:00.0`, `GPU 3 NVLink 7` (which is of the GPU), `mlx5_0`, `mlx5_0/1` and PCI addresses, parts `GPU 3`, `mlx5_0` and a slot.
+    """
     word = name.lower().replace(" ", "").partition("/")[0]
-    domain = _DOMAIN.match(word)
-    return f"{int(domain[0], 16):04x}{word[domain.end() :]}" if domain else word
+    if address := _ADDRESS.fullmatch(word):
+        return f"{int(address[1], 16):04x}{address[2]}"
+    link = _NVLINK.fullmatch(word)
+    return link[1] if link else word
