@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from faults.rack_kinds import RACK_KINDS
 from faults.rows import ADDED_GATES, load_rows
-from faults.trials import healthy_rack, tried
+from faults.trials import COUNTED, healthy_rack, tried
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 _LEAST_FAULTS = 60
 _USUAL = "hgx_h100"
-_COUNTED = ("detected", "held", "right_component", "right_action", "named_action")
-_SHOWN = ("faults", *_COUNTED, "healthy_racks", "false_quarantine")
+_SHOWN = ("faults", *COUNTED, "healthy_racks", "false_quarantine")
 
 
 def main(names: Sequence[str] = ()) -> int:
@@ -50,8 +49,9 @@ def main(names: Sequence[str] = ()) -> int:
     out = ROOT / "build" / "faults.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(document | {"problems": problems}, indent=1) + "\n", encoding="utf-8")
-    added = _text(document["with_added_gates"], ("faults", *_COUNTED))
+    added = _text(document["with_added_gates"], ("faults", *COUNTED))
     lines = [f"{name}: {_text(part, _SHOWN)}" for name, part in parts.items()]
+    lines += [f"{name}, in service: {_text(part['in_service'], COUNTED)}" for name, part in (*parts.items(), (_USUAL, document))]
     print("\n".join([*problems, f"with {', '.join(ADDED_GATES)}: {added}", *lines, f"{_text(document, _SHOWN)}; {out}"]))
     return 1 if problems else 0
 
@@ -61,13 +61,15 @@ def _part(found: Sequence[dict[str, Any]], racks: Sequence[dict[str, Any]]) -> d
     faults = [row for row in found if not row["must_pass"]]
     return {
         **_totals([row for row in faults if not row["added_gates"]]),
+        "in_service": _totals([{**row, **row["in_service"]} for row in faults if not row["added_gates"]]),
         "with_added_gates": {"gates": ADDED_GATES, **_totals([row for row in faults if row["added_gates"]])},
         "must_pass": len(found) - len(faults),
-        "must_pass_held": [row["id"] for row in found if row["must_pass"] and row["held"]],
+        "must_pass_held": [row["id"] for row in found if row["must_pass"] and (row["held"] or row["in_service"]["held"])],
         "incidents": sorted({row["incident"] for row in found if row["incident"]}),
         "incidents_detected": sorted({row["incident"] for row in found if row["incident"] and row["detected"]}),
-        "healthy_nodes_held_by_rows": sum(len(row["healthy_nodes_held"]) for row in found),
+        "healthy_nodes_held_by_rows": sum(len(one["healthy_nodes_held"]) for row in found for one in (row, row["in_service"])),
         "healthy_racks": len(racks),
+        "warnings_by_history": sum(rack["by_history"] for rack in racks),
         "false_quarantine": len({text.partition(":")[0] + rack["seed"] for rack in racks for text in rack["held"]}),
         "healthy": racks,
     }
@@ -80,7 +82,7 @@ def _text(document: dict[str, Any], names: Sequence[str]) -> str:
 def _totals(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
     return {
         "faults": len(rows),
-        **{key: sum(row[key] for row in rows) for key in _COUNTED},
+        **{key: sum(row[key] for row in rows) for key in COUNTED},
         "below_thresholds": sum(row["below_thresholds"] for row in rows),
         "below_thresholds_detected": sum(row["below_thresholds"] and row["detected"] for row in rows),
     }

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
+from faults.nights import usual_of
 from faults.rack_findings import findings_of_rack
 from faults.rack_kinds import RACK_KINDS
 from faults.rows import ADDED_GATES, load_vocabulary
@@ -21,21 +22,22 @@ if TYPE_CHECKING:
     from faults.rows import Row
     from faults.world import Rack
 
+COUNTED = ("detected", "held", "right_component", "right_action", "named_action")
 _TWINS = 3
 
 
-def stated_about(rack: Rack, checked: Sequence[str], level: Level = "standard") -> tuple[Statement, ...]:
-    """What the gates state about all nodes, and the validators about some."""
+def stated_about(rack: Rack, checked: Sequence[str], level: Level = "standard", *, known: bool = False) -> tuple[Statement, ...]:
+    """What the gates state about all nodes, and the validators about some; `known`: the parts were measured in earlier nights."""
     words = load_vocabulary()
     with rack.kind.printing():
-        found = of_gates(burn_in(rack, level), words)
+        found = of_gates(burn_in(rack, level, usual=usual_of(rack, level) if known else None), words)
         return (*found, *(s for name, own in findings_of_rack(rack, checked).items() for s in of_checks(name, own, words)))
 
 
 @cache
-def _twin(kind: str, seed: str, added_gates: tuple[str, ...], level: Level) -> tuple[Statement, ...]:
+def _twin(kind: str, seed: str, added_gates: tuple[str, ...], level: Level, *, known: bool) -> tuple[Statement, ...]:
     rack = rack_of(RACK_KINDS[kind], seed, added_gates=added_gates)
-    return stated_about(rack, rack.kind.nodes[:1], level)
+    return stated_about(rack, rack.kind.nodes[:1], level, known=known)
 
 
 def seed_of(row: Row) -> str:
@@ -44,17 +46,7 @@ def seed_of(row: Row) -> str:
 
 
 def tried(row: Row) -> dict[str, Any]:
-    """A row and its grade."""
-    seed, kind = seed_of(row), RACK_KINDS[row.rack]
-    faulty = sorted(({c.node for c in row.changes} | {o.node for o in row.oracle}) - {"", EVERY_NODE})
-    everywhere = any(c.node == EVERY_NODE for c in row.changes)
-    added = ADDED_GATES if row.added_gates else ()
-    checked = sorted({*faulty, *(kind.nodes[:1] if everywhere else ())})
-    stated = stated_about(rack_of(kind, seed, row.changes, added), checked, row.level)
-    healthy = _twin(row.rack, seed, added, row.level)
-    behind_a_switch = any(not o.node for o in row.oracle)
-    grades = [grade(oracle, stated, healthy, frozenset(faulty)) for oracle in row.oracle]
-    held = sorted({s.node for s in stated if s.outcome in HOLDS} - set(faulty))
+    """A row and its grade: in the first burn-in of a rack, and `in_service`, after five nights in which nothing was wrong."""
     return {
         "id": row.id,
         "rack": row.rack,
@@ -68,7 +60,24 @@ def tried(row: Row) -> dict[str, Any]:
         "level": row.level,
         "must_pass": row.must_pass,
         "oracle": [o.model_dump() for o in row.oracle],
-        **{key: all(getattr(g, key) for g in grades) for key in ("detected", "held", "right_component", "right_action", "named_action")},
+        **_graded(row, known=False),
+        "in_service": _graded(row, known=True),
+    }
+
+
+def _graded(row: Row, *, known: bool) -> dict[str, Any]:
+    seed, kind = seed_of(row), RACK_KINDS[row.rack]
+    faulty = sorted(({c.node for c in row.changes} | {o.node for o in row.oracle}) - {"", EVERY_NODE})
+    everywhere = any(c.node == EVERY_NODE for c in row.changes)
+    added = ADDED_GATES if row.added_gates else ()
+    checked = sorted({*faulty, *(kind.nodes[:1] if everywhere else ())})
+    stated = stated_about(rack_of(kind, seed, row.changes, added), checked, row.level, known=known)
+    healthy = _twin(row.rack, seed, added, row.level, known=known)
+    behind_a_switch = any(not o.node for o in row.oracle)
+    grades = [grade(oracle, stated, healthy, frozenset(faulty)) for oracle in row.oracle]
+    held = sorted({s.node for s in stated if s.outcome in HOLDS} - set(faulty))
+    return {
+        **{key: all(getattr(g, key) for g in grades) for key in COUNTED},
         "shown_by": list(dict.fromkeys(text for g in grades for text in g.shown_by)),
         "healthy_nodes_held": [] if behind_a_switch else held,
     }
@@ -76,17 +85,24 @@ def tried(row: Row) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class HealthyRack:
-    """A rack without a fault, of the kind `rack`: `held`: nodes that would be quarantined, with what says so; `warnings`: results that are shown only."""
+    """A rack without a fault.
+
+    Attributes:
+        rack: its kind; held: nodes that would be quarantined, with what says so.
+        warnings: results that are shown only; by_history: those of them that say that a part is slower than it was.
+    """
 
     rack: str
     seed: str
     held: tuple[str, ...]
     warnings: int
+    by_history: int
 
 
 def healthy_rack(kind: str, number: int) -> dict[str, Any]:
-    """One rack, all of its nodes through validators and gates, with the added ones: more gates can hold more nodes, never fewer."""
+    """One rack, all of its nodes through validators and gates, with the added ones, and after five nights: these can hold more nodes, never fewer."""
     rack = rack_of(RACK_KINDS[kind], f"healthy{number}", added_gates=ADDED_GATES)
-    stated = stated_about(rack, rack.kind.nodes)
+    stated = stated_about(rack, rack.kind.nodes, known=True)
     held = tuple(f"{s.node}: {s.key} {s.device}".strip() for s in stated if s.outcome in HOLDS)
-    return asdict(HealthyRack(kind, rack.seed, held, sum(s.outcome not in HOLDS for s in stated)))
+    by_history = sum(".history." in s.key for s in stated)
+    return asdict(HealthyRack(kind, rack.seed, held, sum(s.outcome not in HOLDS for s in stated), by_history))

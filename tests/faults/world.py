@@ -29,6 +29,7 @@ class Rack:
 
     Attributes:
         seed: of the noise, which differs from rack to rack; `changes`: the fault, none in a healthy rack.
+        measured: which of the measurements of these parts, whose noise differs, too; the empty text is the first of tonight.
         added_gates: those that its site has at every level, and that decide there; the profile has them at level full, observed.
     """
 
@@ -37,9 +38,13 @@ class Rack:
     noise: Noise = field(default_factory=Noise)
     added_gates: tuple[str, ...] = ()
     kind: RackKind = HGX_H100
+    measured: str = ""
 
     def random(self, *names: object) -> Random:
         """The noise of one measurement."""
+        return self._drawn(*names, *filter(None, (self.measured,)))
+
+    def _drawn(self, *names: object) -> Random:
         return Random(" ".join(map(str, (self.seed, *names))))  # noqa: S311 a simulation
 
     def spread(self, share: float, *names: object) -> float:
@@ -49,7 +54,7 @@ class Rack:
     def bin_of(self, node: str, gpu: int) -> float:
         """The clock of a GPU at its power cap, as a share of the usual one: a property of the part."""
         half = self.noise.binning / 2
-        return self.random("bin", node, gpu).uniform(1 - half, 1 + half)
+        return self._drawn("bin", node, gpu).uniform(1 - half, 1 + half)
 
     def of(self, kind: str, node: str = "") -> tuple[Change, ...]:
         """The changes of a kind, of a node where one is named; those of every node are among them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.gate_reason import GateReason
@@ -164,6 +164,13 @@ class Figure:
     size_bytes: int = 0
 
 
+class DeviceValue(NamedTuple):
+    """What one device of a node read, in the unit of its result."""
+
+    device: str
+    value: float
+
+
 @dataclass(frozen=True, slots=True)
 class GateResult:
     """The verdict of one rule on one node (or one of its devices).
@@ -181,6 +188,7 @@ class GateResult:
         op, size_bytes: operation and message size of the figure; empty and None where its baseline names none.
         tool_version: of the tool that measured it; empty where it is not known.
         best: of a device that was measured with several others, what it read with the best of them; None where `value` is all.
+        by_device: what each device of the node read, in `unit`, where `value` is the worst of them; empty where it is of one device, or of none.
     """
 
     gate: str
@@ -206,6 +214,7 @@ class GateResult:
     size_bytes: int | None = None
     tool_version: str = ""
     best: float | None = None
+    by_device: tuple[DeviceValue, ...] = ()
 
     @property
     def own_value(self) -> float | None:

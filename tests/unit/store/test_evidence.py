@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterctl.model.errors import StoreError
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Outcome
+from clusterctl.model.gate_result import DeviceValue, Outcome
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.stores import a_finding, a_node, a_result, a_run, bring, findings, fresh
@@ -123,7 +123,7 @@ def test_the_runs_of_what_is_returned_are_told(store: Store) -> None:
 
 def test_past_values_are_returned_oldest_first_with_their_runs_and_no_more_than_history_needs(store: Store) -> None:
     figure = {"metric": "busbw", "unit": "GB/s", "op": "all_reduce", "size_bytes": 17179869184, "tool_version": "2.17.6", "device": ""}
-    good = replace(a_result(), **figure)  # type: ignore[arg-type]
+    good = replace(a_result(), **figure, by_device=(DeviceValue("gpu0", 410.5), DeviceValue("gpu1\0", 412.0)))  # type: ignore[arg-type]
     for number in range(30):
         store.save_gate_results(RUN if number < 15 else LATER, [replace(good, value=400.0 + number)])
     other = [replace(good, value=1.0, outcome=Outcome.FAIL), replace(good, value=2.0, rule="growth"), replace(good, value=None)]
@@ -134,7 +134,7 @@ def test_past_values_are_returned_oldest_first_with_their_runs_and_no_more_than_
     assert [p.result.value for p in found] == [400.0 + number for number in range(10, 30)]
     assert [p.run_id for p in found] == [RUN] * 5 + [LATER] * 15
     assert all(p.run_at for p in found)
-    assert found[0].result == replace(good, value=410.0)
+    assert found[0].result == replace(good, value=410.0, by_device=(DeviceValue("gpu0", 410.5), DeviceValue("gpu1\\x00", 412.0)))
     assert {4.0, 1.0} <= {p.result.value for p in store.past_results([NAME], bad_ones=True)}
     assert [p.result.value for p in store.past_results(["r12-n02", "r12-n99"])] == [3.0]
     assert store.past_results([]) == ()

@@ -15,7 +15,7 @@ from clusterctl.adapters.store.repository import Repository, slices, storable_te
 from clusterctl.core.admission.standing import Measured, counting
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
 from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, PastResult
 from clusterctl.model.records import Unanswered
 
@@ -262,6 +262,7 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "unit": result.unit,
         "size_bytes": result.size_bytes,
         "best": result.best,
+        "by_device": [[storable_text(one.device), one.value] for one in result.by_device],
         "observed": result.observed.value if result.observed else None,
     }
 
@@ -279,5 +280,6 @@ def _gate(row: Row[Any]) -> GateResult:
         unit=row.unit or "",
         size_bytes=row.size_bytes,
         best=row.best,
+        by_device=tuple(DeviceValue(*one) for one in row.by_device or ()),
         observed=Outcome(row.observed) if row.observed else None,
     )

@@ -176,6 +176,7 @@ gate_results = Table(
     Column("size_bytes", BigInteger),
     Column("tool_version", Text, nullable=False, server_default=""),
     Column("best", Float),
+    Column("by_device", JSON),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),

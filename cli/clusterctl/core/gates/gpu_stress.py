@@ -12,6 +12,7 @@ from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load, load_figures
 from clusterctl.core.gates.judging.gpu_trace import SLOW_QUERY_S
 from clusterctl.core.gates.judging.missing_evidence import with_hint
+from clusterctl.core.gates.judging.own_history import with_better
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
 from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, of_device, two_of_two
@@ -115,9 +116,9 @@ class GpuStress(Gate[GpuStressSettings]):
         return GateSteps({s.name: tuple(self._steps(s, level, batch, times[s.name])) for s in subjects})
 
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
-        """All GPUs of a node once more, for a shorter time, where figures and nothing else fail."""
+        """All GPUs of a node once more, for a shorter time, where figures and nothing else fail, or a GPU is far below its own earlier runs."""
         results = tuple(by_peers(self.judge(evidence), evidence))
-        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name])]
+        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name], evidence.usual)]
         batch = next(batches) if taking else 0
         steps = {s.name: self._steps(s, evidence.level, batch, s.profile.settings_of(self).repeat_at(evidence.level)) for s in taking}
         return GateSteps({name: tuple(replace(step, name=_REPEATED + step.name) for step in own) for name, own in steps.items()})
@@ -173,7 +174,8 @@ class GpuStress(Gate[GpuStressSettings]):
         for name in sorted(again):
             pair = (first, second if name in ended else third)
             at_first, repeated = (one.figures(self, name) for one in pair)
-            results += two_of_two(pair[0].of(name), pair[1].of(name), at_first=at_first, repeated=repeated, place_of=of_device)
+            both = two_of_two(pair[0].of(name), pair[1].of(name), at_first=at_first, repeated=repeated, place_of=of_device)
+            results += with_better(both, pair[1].of(name))
         return tuple(results)
 
     def _measured(self, evidence: Evidence) -> _Measured:
@@ -210,7 +212,9 @@ class GpuStress(Gate[GpuStressSettings]):
 
     def hint(self, result: GateResult) -> str:
         """By the rule: heat and power are of the chassis, the rate per clock is of the GPU."""
-        action = _POWER if result.metric == POWER_BRAKE else _ACTIONS.get(result.rule, _ACTIONS["rate"])
+        # What is below its own history is the rate, or the rate per clock.
+        rule = "floor" if result.rule == "history" and result.metric in self.units else result.rule
+        action = _POWER if result.metric == POWER_BRAKE else _ACTIONS.get(rule, _ACTIONS["rate"])
         action = _LOST if result.reason is GateReason.DEVICE_LOST else action
         command = ""
         if result.reason is GateReason.POWER_LIMIT_LOW:

@@ -11,6 +11,7 @@ from clusterctl.core.gates.judging.disk_rates import judge_rates
 from clusterctl.core.gates.judging.disk_reads import BANDWIDTH, read_disks
 from clusterctl.core.gates.judging.limits import compare_with_limits, floors, limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
+from clusterctl.core.gates.judging.own_history import with_better
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
 from clusterctl.core.gates.judging.two_of_three import JudgedRun, two_of_three
 from clusterctl.core.gates.judging.two_of_two import asks_for_repeat
@@ -107,9 +108,9 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
         return GateSteps({s.name: (self._timed(s, level, batch, "solo"),) for s in subjects})
 
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
-        """Twice more, where figures and nothing else fail."""
+        """Twice more, where figures and nothing else fail, or a disk is far below its own earlier runs."""
         results = self.judge(evidence)
-        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name])]
+        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name], evidence.usual)]
         numbers = [next(batches) for _ in _REPEATS] if taking else []
         return GateSteps(
             {s.name: tuple(self._timed(s, evidence.level, n, name) for n, name in zip(numbers, _REPEATS, strict=True)) for s in taking}
@@ -124,7 +125,10 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
             taken = [once[subject.name]] if subject.name in once else []
             taken += [runs[subject.name, step] for step in _REPEATS if taken and (subject.name, step) in runs]
             measured = [self._measurement(subject, run, {**once, subject.name: run}) for run in taken]
-            results += two_of_three(measured) if len(measured) > 1 else [r for m in measured for r in m.results]
+            own = list(two_of_three(measured) if len(measured) > 1 else [r for m in measured for r in m.results])
+            for again in measured[1:]:
+                own = list(with_better(own, again.results))
+            results += own
         return tuple(with_hint(self, r) for r in results)
 
     def failure_reason(self, record: RawRecord) -> GateReason:
@@ -170,7 +174,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
             judged = compare_with_limits(self.name, subject.name, run.samples, limits, nodes=1)
             # The value of a pass is that among equal disks: nodes with equal GPUs may have other ones.
             results += [
-                replace(r, value=None) if r.outcome is Outcome.PASS else r for r in judged if r.reason is not GateReason.NO_BASELINE
+                replace(r, value=None, by_device=()) if r.outcome is Outcome.PASS else r for r in judged if r.reason is not GateReason.NO_BASELINE
             ]
             blank = GateResult(self.name, subject.name, Outcome.PASS, "peers", BANDWIDTH, unit=_UNIT)
             rates = {key: rate for one in among.values() for key, rate in one.rates.items()}

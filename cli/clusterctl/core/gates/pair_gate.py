@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from pydantic import Field
@@ -148,7 +149,8 @@ class PairGate(Gate[P]):
         simulated = any(r.simulated for r in evidence.records)
         judged = [s for s in evidence.judged if s.name in taking]
         verdicts = (device_result(self, findings, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
-        return tuple(against_history(v, evidence.usual, repeated=findings.was_repeated((v.node, v.device))) for v in verdicts)
+        compared = (against_history(v, evidence.usual, repeated=findings.was_repeated((v.node, v.device))) for v in verdicts)
+        return tuple(chain.from_iterable(compared))
 
     def _below_history(self, evidence: Evidence) -> tuple[End, ...]:
         """The devices that pass and are far below their own earlier runs."""

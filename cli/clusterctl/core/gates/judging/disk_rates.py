@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.peers import LEAST_PEERS, standings
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -42,9 +42,10 @@ def judge_rates(
         detail = f"{', '.join(alone)}: fewer than {LEAST_DISKS} equal disks on the node, fewer than {LEAST_PEERS} in the run, and no floor"
         yield replace(blank, outcome=Outcome.COULD_NOT_RUN, rule="baseline", detail=detail, reason=GateReason.NO_BASELINE)
     elif not low:
-        compared = [rate for key, rate in own.items() if key[1] not in alone]
+        compared = {key[1]: rate for key, rate in own.items() if key[1] not in alone}
         if compared:
-            least, most = (limit_text(v) for v in (min(compared), max(compared)))
-            yield replace(blank, found=f"{least} to {most} {blank.unit}", value=min(compared))
+            least, most = (limit_text(v) for v in (min(compared.values()), max(compared.values())))
+            each = tuple(DeviceValue(*item) for item in sorted(compared.items()))
+            yield replace(blank, found=f"{least} to {most} {blank.unit}", value=min(compared.values()), by_device=each)
         else:
             yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} disks are not a comparison")

@@ -12,7 +12,7 @@ from clusterctl.core.gates.judging.power_limits import LEAST_GPUS, by_power_limi
 from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpu_power_limit_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome, Sample
+from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -194,4 +194,5 @@ def _against(
         yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} GPUs are not a comparison")
     else:
         least, most = (limit_text(v) for v in (min(own.values()), max(own.values())))
-        yield replace(blank, found=f"{least} to {most} {figure.unit}", value=min(own.values()))
+        each = tuple(DeviceValue(gpu, value) for (_node, gpu), value in sorted(own.items()))
+        yield replace(blank, found=f"{least} to {most} {figure.unit}", value=min(own.values()), by_device=each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -85,20 +86,22 @@ def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
             GateResult(gate.name, n, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint_for(gate, reason, n), reason=reason)
             for n in nodes
         ]
-    return tuple(_by_others(results, evidence)) if gate.scope is Scope.NODE else results
+    return tuple(_by_others(gate, results, evidence)) if gate.scope is Scope.NODE else results
 
 
-def _by_others(results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
+def _by_others(gate: Gate[Any], results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
     """Against equal nodes of the run, then against the node's own past."""
-    repeated = {r.node for r in evidence.records if r.step == AGAIN}
+    repeated = {r.node for r in evidence.records if r.step.partition(".")[0] == AGAIN}
     for result in by_peers(results, evidence):
-        yield against_history(result, evidence.usual, repeated=result.node in repeated)
+        for one in against_history(result, evidence.usual, repeated=result.node in repeated):
+            action = gate.hint(one) if one.reason is GateReason.BELOW_HISTORY else ""
+            yield replace(one, hint=f"{one.hint}; if nothing did: {action}") if action else one
 
 
 def _checked(gate: Gate[Any], result: object) -> GateResult:
     if not isinstance(result, GateResult) or result.gate != gate.name:
         raise TypeError(f"{result!r:.120} is no result of this gate")
-    if not all(isfinite(number) for number in (result.value, result.limit) if number is not None):
+    if not all(isfinite(number) for number in (result.value, result.limit, *(v for _, v in result.by_device)) if number is not None):
         raise ValueError(f"a result has the value {result.value} and the limit {result.limit}")
     return result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.direction import HIGHER_IS_BETTER, LOWER_IS_BETTER
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Baseline, BaselineKind, GateResult, Outcome
+from clusterctl.model.gate_result import Baseline, BaselineKind, DeviceValue, GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +133,8 @@ def _against_limit(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
     if not bad:
         device = min(worst, key=lambda name: (direction.rank(worst[name]), name))
         of_two = any(s.peer_device for s in samples)  # which of both is slow, one number cannot tell
-        return (measured(worst[device], Outcome.PASS, device="" if of_two else device),)
+        each = () if of_two or len(worst) == 1 else tuple(DeviceValue(name, worst[name]) for name in sorted(worst))
+        return (measured(worst[device], Outcome.PASS, device="" if of_two else device, by_device=each),)
     return tuple(measured(value, Outcome.FAIL, device=device, reason=direction.reason) for device, value in sorted(bad.items()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from clusterctl.core.gates.judging.own_history import is_low
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl_validators.finding import GOOD
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from clusterctl.model.gate_result import Figure, GateResult
+    from clusterctl.model.own_history import HistoryKey
 
 # metric and device
 Place = tuple[str, str]
@@ -26,10 +28,10 @@ def is_low_figure(result: GateResult) -> bool:
     return result.outcome is Outcome.FAIL and result.reason in _FIGURES
 
 
-def asks_for_repeat(results: Sequence[GateResult]) -> bool:
-    """Whether the results of a node hold it back for figures and nothing else: a node that fails anyway is not measured again."""
+def asks_for_repeat(results: Sequence[GateResult], usual: Mapping[HistoryKey, float] | None = None) -> bool:
+    """Whether the results of a node hold it back for figures and nothing else, or are far below what its devices usually read: a node that fails anyway is not measured again."""
     bad = [r for r in results if r.outcome not in GOOD]
-    return bool(bad) and all(map(is_low_figure, bad))
+    return all(map(is_low_figure, bad)) and (bool(bad) or any(is_low(r, usual or {}) for r in results))
 
 
 def of_device(result: GateResult) -> Place:
