@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.gate_reason import GateReason
@@ -164,7 +164,8 @@ class Figure:
     size_bytes: int = 0
 
 
-class DeviceValue(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeviceValue:
     """What one device of a node read, in the unit of its result."""
 
     device: str

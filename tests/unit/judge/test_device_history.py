@@ -98,7 +98,12 @@ def replaced(kind: str, name: str) -> list[PartRow]:
 
 @pytest.mark.parametrize(
     ("part", "names"),
-    [(("gpu", "GPU 6"), {"gpu2"}), (("gpu", "GPU 1"), {"gpu2", "gpu6"}), (("dimm", "DIMM_A1"), set()), (("nic", "mlx5_0"), {"gpu2", "gpu6"})],
+    [
+        (("gpu", "GPU 6"), {"gpu2"}),
+        (("gpu", "GPU 1"), {"gpu2", "gpu6"}),
+        (("dimm", "DIMM_A1"), set()),
+        (("nic", "mlx5_0"), {"gpu2", "gpu6"}),
+    ],
 )
 def test_a_new_gpu_begins_its_own_history_only(part: tuple[str, str], names: set[str]) -> None:
     assert low(judged(under_load({2: 0.96, 6: 0.96}), usual_values(past(), replaced(*part)))) == names
@@ -146,4 +151,6 @@ def one(values: Mapping[str, float]) -> GateResult:
 def test_of_two_measurements_each_device_keeps_its_better_value(first: dict[str, float], again: dict[str, float]) -> None:
     (merged,) = with_repeats([one(first)], [one(again)])
     assert merged.value == max(min(first.values()), min(again.values()))
-    assert dict(merged.by_device) == {name: max(v for v in (first.get(name), again.get(name)) if v is not None) for name in {**first, **again}}
+    assert {one.device: one.value for one in merged.by_device} == {
+        name: max(v for v in (first.get(name), again.get(name)) if v is not None) for name in {**first, **again}
+    }

@@ -174,7 +174,9 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
             judged = compare_with_limits(self.name, subject.name, run.samples, limits, nodes=1)
             # The value of a pass is that among equal disks: nodes with equal GPUs may have other ones.
             results += [
-                replace(r, value=None, by_device=()) if r.outcome is Outcome.PASS else r for r in judged if r.reason is not GateReason.NO_BASELINE
+                replace(r, value=None, by_device=()) if r.outcome is Outcome.PASS else r
+                for r in judged
+                if r.reason is not GateReason.NO_BASELINE
             ]
             blank = GateResult(self.name, subject.name, Outcome.PASS, "peers", BANDWIDTH, unit=_UNIT)
             rates = {key: rate for one in among.values() for key, rate in one.rates.items()}

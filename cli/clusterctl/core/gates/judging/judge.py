@@ -101,7 +101,7 @@ def _by_others(gate: Gate[Any], results: Sequence[GateResult], evidence: Evidenc
 def _checked(gate: Gate[Any], result: object) -> GateResult:
     if not isinstance(result, GateResult) or result.gate != gate.name:
         raise TypeError(f"{result!r:.120} is no result of this gate")
-    if not all(isfinite(number) for number in (result.value, result.limit, *(v for _, v in result.by_device)) if number is not None):
+    if not all(isfinite(number) for number in (result.value, result.limit, *(one.value for one in result.by_device)) if number is not None):
         raise ValueError(f"a result has the value {result.value} and the limit {result.limit}")
     return result
 

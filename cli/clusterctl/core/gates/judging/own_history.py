@@ -127,9 +127,9 @@ def with_better(first: Iterable[GateResult], again: Iterable[GateResult]) -> Ite
 
 
 def _better_of_each(first: Sequence[DeviceValue], again: Sequence[DeviceValue]) -> tuple[DeviceValue, ...]:
-    values = dict(first)
-    for device, value in again:
-        values[device] = max(value, values.get(device, value))
+    values = {one.device: one.value for one in first}
+    for one in again:
+        values[one.device] = max(one.value, values.get(one.device, one.value))
     return tuple(starmap(DeviceValue, values.items()))
 
 
