@@ -87,6 +87,7 @@ class FaultyNode(LocalSource):
         return {
             "nvidia-smi -q -x": report,
             "nvidia-smi nvlink -s": gpu_outputs.nvlinks(rack, node),
+            "nvidia-smi nvlink -e": gpu_outputs.nvlink_errors(rack, node, loaded=False),
             "nvidia-smi topo -m": gpu_outputs.topology(rack, node),
             " ".join(boot_log.JOURNAL): _journal(rack, node),
             "lscpu -J": _lscpu(),

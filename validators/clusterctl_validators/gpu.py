@@ -54,6 +54,7 @@ class GpuAdvice:
     fabric: str
     links: str
     switch: str
+    link_flaps: str = ""
     persistence: str = ""
     row_remap: str = ""
     stress: str = ""
@@ -88,6 +89,9 @@ class GpuReader(Protocol):
 
     def active_links(self) -> Dict[int, Dict[int, float]]:
         """GPU index -> active link to other GPUs -> its rate in GB/s in one direction. Raises UnreadableGpuError as `query`."""
+
+    def link_losses(self) -> Dict[int, Dict[int, int]]:
+        """GPU index -> link to other GPUs -> how often it was lost since its counters began; a link of which nothing is counted is left out. Raises UnreadableGpuError as `query`."""
 
     def hca_paths(self) -> Dict[str, Dict[int, str]]:
         """HCA -> GPU index -> the path between them. Raises UnreadableGpuError as `query`."""

@@ -1,8 +1,11 @@
-"""Judges the active links between a GPU and others: how many there are, which are down, and the rate of the slowest."""
+"""Judges the links between a GPU and others: how many are active, which are down, the rate of the slowest, and how often they were lost."""
 
 from typing import Mapping
 
+from clusterctl_tools.gpu import UnreadableGpuError
+from clusterctl_validators import link_flaps
 from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.record import UNDECLARED, Record
 
 
@@ -25,3 +28,33 @@ def _counted(active: Mapping[int, float], expected: int) -> str:
     down = sorted(set(range(expected)) - set(active))
     known = active and down and max(active) < expected
     return str(len(active)) + (", down: " + ", ".join(map(str, down)) if known else "")
+
+
+def judge_gpu_link_flaps(record: Record, reader: GpuReader, gpus: int, most: int) -> None:
+    """Losses of the links of each GPU; `gpus`: those with links, 0 where none are declared. Where no link is active, `judge_gpu_links` says so."""
+    if not gpus:
+        record.not_applicable("hardware.gpus.nvlink_flaps", UNDECLARED)
+        return
+    try:
+        active = reader.active_links()
+        losses = reader.link_losses() if any(active.values()) else {}
+    except UnreadableGpuError as e:
+        record.could_not_run("hardware.gpus.nvlink_flaps", str(e), Severity.CRITICAL)
+        return
+    for index in range(gpus):
+        hint = "GPU {}: {}".format(index, reader.advice.link_flaps)
+        _judge_losses(record, link_flaps.GPU.format(index), active.get(index, {}), losses.get(index, {}), most=most, hint=hint)
+
+
+def _judge_losses(record: Record, check: str, active: Mapping[int, float], losses: Mapping[int, int], *, most: int, hint: str) -> None:
+    uncounted = sorted(set(active) - set(losses))
+    good = all(number <= most for number in losses.values())
+    if not active:
+        record.not_applicable(check, "no link is active")
+    elif good and uncounted:
+        record.could_not_run(check, "no losses are counted of link " + ", ".join(map(str, uncounted)), Severity.CRITICAL)
+    else:
+        found = ", ".join("link {}: {}".format(link, number) for link, number in sorted(losses.items()) if number)
+        record.ok(
+            check, good, expected="at most {} of each link".format(most), found=found or "none", severity=Severity.CRITICAL, hint=hint
+        )

@@ -2,7 +2,7 @@
 
 from typing import List, Mapping, NamedTuple, Sequence
 
-from clusterctl_validators import link_log, pcie
+from clusterctl_validators import link_flaps, link_log, pcie
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.hardware_log import Window
 from clusterctl_validators.link_log import Bandwidth, LinkEvents, LinkLoss
@@ -44,7 +44,7 @@ def judge_flaps(record: Record, events: LinkEvents, hcas: Sequence[Device], wind
     if not hcas:
         record.not_applicable("hardware.link_flaps", "no declared HCA is present")
     for hca in hcas:
-        check = "hardware.hca[{}].link_flaps".format(hca.name)
+        check = link_flaps.HCA.format(hca.name)
         if not hca.ethernet:
             record.not_applicable(check, "the kernel logs no link of InfiniBand; load_errors judges its counters")
             continue

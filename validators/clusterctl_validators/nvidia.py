@@ -4,6 +4,7 @@ from typing import Dict, List, Mapping, Sequence, Tuple, Union
 
 from clusterctl_tools import nvidia_smi
 from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
+from clusterctl_tools.nvlink_losses import losses_by_gpu
 from clusterctl_validators import kernel_log, nvlink5_errors
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents
@@ -40,6 +41,10 @@ ADVICE = GpuAdvice(
         "equal the driver's. NVSwitches in rack trays: these and their fabric manager (NMX) must be up first"
     ),
     links="reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board; where all trays of a rack lack the same links, the switch tray is at fault (NMX)",
+    link_flaps=(
+        "a link that is lost again and again fails for good in the middle of a job: drain the node, reset all GPUs of the board and restart the "
+        "fabric manager; if it goes on, RMA the GPU or the board; where other trays of a rack have it too, the switch tray is at fault (NMX)"
+    ),
     switch="an NVSwitch failed, which affects all GPUs of the board; drain, power-cycle the node, then RMA the board",
     persistence="run `clusterctl provision NODE`: the role nvidia_driver enables nvidia-persistenced",
     row_remap="reset {gpu} (reboot); if the row-remap failure flag stays set, RMA",
@@ -93,6 +98,10 @@ class NvidiaReader:
     def active_links(self) -> Dict[int, Dict[int, float]]:
         """NVLinks, by `nvidia-smi nvlink -s`."""
         return nvidia_smi.parse_nvlinks(self._smi(nvidia_smi.NVLINKS))
+
+    def link_losses(self) -> Dict[int, Dict[int, int]]:
+        """Recoveries of NVLinks, by `nvidia-smi nvlink -e`."""
+        return losses_by_gpu(nvidia_smi.nvlink_counters(self._smi(nvidia_smi.NVLINK_COUNTERS)))
 
     def hca_paths(self) -> Dict[str, Dict[int, str]]:
         """`nvidia-smi topo -m`."""

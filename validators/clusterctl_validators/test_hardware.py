@@ -10,7 +10,7 @@ from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
-from clusterctl_validators.gpu_links import judge_gpu_links
+from clusterctl_validators.gpu_links import judge_gpu_link_flaps, judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_release, keep_bios_version
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
@@ -246,6 +246,11 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
         hint = "GPU {}: {}".format(index, reader.advice.links)
         floor = spec["hardware_gpu_nvlink_gb_per_s"]
         judge_gpu_links(record, index, active.get(index, {}), expected=expected, floor=floor, hint=hint)
+
+
+def test_nvlink_flaps(spec: Spec, record: Record, probe: Probe) -> None:
+    gpus = spec["hardware_gpus"] if spec["hardware_gpu_nvlinks"] else 0
+    judge_gpu_link_flaps(record, reader_of(probe, spec["hardware_gpu_vendor"]), gpus, spec["hardware_nvlink_flaps_max"])
 
 
 def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:

@@ -39,6 +39,7 @@ class GpuView:
     power_brake_us: int = 0
     sw_therm_us: int = 0
     link_errors: bool = False
+    link_losses: int = 0
 
 
 def cuda_version(driver: str) -> str:
@@ -100,6 +101,7 @@ def gpu_views(node: str = "") -> list[GpuView]:
                 gsp=gsp,
                 remap_pending=index in load.raised(faults, "row_remap"),
                 link_errors=index in load.raised(faults, "nvlink_error"),
+                link_losses=sum(int(f.option) for f in faults.of("nvlink_flaps", str(index))),
                 sw_therm_us=_software_slowdown_us(index, raised=index in load.raised(faults, "sw_thermal")),
                 power_brake_us=1_250_000 if index in load.raised(faults, "power_brake") else 0,
             )

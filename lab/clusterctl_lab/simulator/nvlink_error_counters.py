@@ -21,12 +21,25 @@ _NVLINK_5 = {
 }
 _BAD_4 = {"CRC Errors": "3"}
 _BAD_5 = {"Symbol Errors": "37", "Symbol BER": "4e-11"}
+# The link that flapped for five days (marin-community/marin issue 8934).
+_FLAPPING_LINK = 14
 
 
-def links_text(*, bad: bool) -> str:
-    """The lines of all links of a GPU; with `bad`, its first link has errors."""
-    healthy, errors = (_NVLINK_5, _BAD_5) if machine.THIS.gpu_architecture == "Blackwell" else (_NVLINK_4, _BAD_4)
-    return "\n".join(_link(link, healthy | errors if bad and link == 0 else healthy) for link in range(machine.THIS.nvlinks))
+def links_text(*, bad: bool, losses: int = 0) -> str:
+    """The lines of all links of a GPU; with `bad`, its first link has errors; with `losses`, a later one was lost and recovered so often."""
+    links = machine.THIS.nvlinks
+    healthy, errors = (_NVLINK_5, _BAD_5) if _is_nvlink_5() else (_NVLINK_4, _BAD_4)
+    changed = {0: errors if bad else {}, min(_FLAPPING_LINK, links - 1): _recovered(losses) if losses else {}}
+    return "\n".join(_link(link, healthy | changed.get(link, {})) for link in range(links))
+
+
+def _is_nvlink_5() -> bool:
+    return machine.THIS.gpu_architecture == "Blackwell"
+
+
+def _recovered(losses: int) -> dict[str, str]:
+    names = ("Link recovery successful events", "Total link recovery events") if _is_nvlink_5() else ("Recovery Errors",)
+    return dict.fromkeys(names, str(losses))
 
 
 def _link(link: int, counters: dict[str, str]) -> str:

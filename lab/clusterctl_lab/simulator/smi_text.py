@@ -99,8 +99,10 @@ def nvlink_status(views: list[GpuView]) -> str:
 
 def nvlink_errors(views: list[GpuView]) -> str:
     """The output of `nvidia-smi nvlink -e`."""
-    links = {bad: nvlink_error_counters.links_text(bad=bad) for bad in (False, True)}
-    return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links[v.link_errors]}\n" for v in views)
+    kinds = {(v.link_errors, v.link_losses) for v in views}
+    links = {kind: nvlink_error_counters.links_text(bad=kind[0], losses=kind[1]) for kind in kinds}
+    heads = ((f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})", links[v.link_errors, v.link_losses]) for v in views)
+    return "".join(f"{head}\n{text}\n" for head, text in heads)
 
 
 def topology_matrix(views: list[GpuView]) -> str:

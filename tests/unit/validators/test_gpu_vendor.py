@@ -46,6 +46,9 @@ class OtherReader:
     def active_links(self) -> dict[int, dict[int, float]]:
         raise UnreadableGpuError("other-smi exit 3: no links")
 
+    def link_losses(self) -> dict[int, dict[int, int]]:
+        return {}
+
     def hca_paths(self) -> dict[str, dict[int, str]]:
         return {"mlx5_0": {0: "FAR"}}
 

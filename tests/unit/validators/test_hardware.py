@@ -13,6 +13,7 @@ from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
 from support.gpu_node import BOOTED, JOURNAL, QUERY, declared, edit_gpu, lay_hcas, lay_pci, nvlinks, smi_xml, topology, without_gpus
+from support.nvlink_output import nvlink_counters
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -36,6 +37,7 @@ def commands(**changes: CommandResult | str) -> dict[str, CommandResult | str]:
     healthy: dict[str, CommandResult | str] = {
         QUERY: smi_xml(),
         "nvidia-smi nvlink -s": nvlinks(),
+        "nvidia-smi nvlink -e": nvlink_counters(),
         "nvidia-smi topo -m": topology(),
         JOURNAL: BOOTED,
         LSCPU: recorded("lscpu/sparecores-gcp-a3-highgpu-8g.json").read_text(),

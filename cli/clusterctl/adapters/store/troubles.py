@@ -16,6 +16,7 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl.model.part import Part
 from clusterctl.model.state import State
 from clusterctl.model.trouble import BadResult, PartSpan, Trouble, TroubleKind, TroubleSources
+from clusterctl_validators import link_flaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 _MOVES = tuple(s.value for s in (State.ADMITTED, State.QUARANTINED, State.DRAINED))
 _BAD = tuple(o.value for o in (Outcome.FAIL, Outcome.WARN, Outcome.COULD_NOT_RUN))
-# the check `<role>.hca[mlx5_0].link_flaps`
-_FLAPS = ("hca[", "].link_flaps")
 
 
 class TroubleRepository(Repository):
@@ -81,12 +80,11 @@ def _bad(row: Row[Any]) -> BadResult:
 
 
 def _flaps(connection: Connection, since: str, nodes: Iterable[str] | None) -> Iterator[Trouble]:
-    """A finding that is seen again as it was shows no new loss: the check reads the kernel's log, which keeps the old ones."""
+    """A finding that is seen again as it was shows no new loss: kernel log and counters, which the checks read, keep the old ones."""
     f, v = t.finding_values.c, t.validations.c
-    before, after = _FLAPS
-    failing = and_(f.outcome == Outcome.FAIL.value, f.check.contains(before, autoescape=True), f.check.endswith(after, autoescape=True))
+    failing = and_(f.outcome == Outcome.FAIL.value, f.check.endswith(link_flaps.END, autoescape=True))
     found = connection.execute(select(f.id, f.check).where(failing))
-    devices = {r.id: r.check.partition(before)[2].removesuffix(after) for r in found}
+    devices = {r.id: device for r in found if (device := link_flaps.flapping_device(r.check))}
     if not devices:
         return
     query = select(v.node, v.run_id, v.at, v.finding_set_id).where(v.at >= since, v.finding_set_id.is_not(None)).order_by(v.id)

@@ -12,6 +12,7 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
 from clusterctl.model.trouble import Trouble, TroubleKind
 from clusterctl.model.verdict import ReasonKind
+from clusterctl_tools.nvlink_losses import LOSS_COUNTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,12 +32,7 @@ _AT_FAULT = frozenset(
     }
 )
 # Counters of an HCA's port (sysfs) and of NVLink that count the loss of a link.
-_LINK_COUNTERS = frozenset(
-    {
-        *("link_downed", "link_error_recovery", "nvlink_recovery_errors"),
-        *("nvlink_total_link_recovery_events", "nvlink_link_recovery_successful_events", "nvlink_link_recovery_failed_events"),
-    }
-)
+_LINK_COUNTERS = LOSS_COUNTERS | {"link_downed", "link_error_recovery"}
 
 
 def troubles(sources: TroubleSources) -> frozenset[Trouble]:

@@ -38,6 +38,9 @@ class AcmeReader:
     def active_links(self) -> Dict[int, Dict[int, float]]:
         return {}
 
+    def link_losses(self) -> Dict[int, Dict[int, int]]:
+        return {}
+
     def hca_paths(self) -> Dict[str, Dict[int, str]]:
         return {}
 

@@ -24,6 +24,7 @@ from clusterctl_lab.simulator import (
 )
 from clusterctl_tools import nvidia_smi as parser
 from clusterctl_tools.nvidia_smi import gpu_counters, nvlink_counters
+from clusterctl_tools.nvlink_losses import losses_by_gpu
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 
@@ -81,6 +82,8 @@ def test_links_of_blackwell_have_counters_of_their_own_names_and_each_is_judged_
     tray.inject_fault("load_error", "1", "nvlink_error")
     load.begin()
     assert {link for link, own in counters().items() if own != healthy[link]} == {"GPU 1 NVLink 0"}
+    tray.inject_fault("nvlink_flaps", "2", "505")
+    assert {gpu: max(own.values()) for gpu, own in losses_by_gpu(counters()).items()} == {0: 0, 1: 0, 2: 505, 3: 0}
 
 
 @pytest.mark.usefixtures("tray")

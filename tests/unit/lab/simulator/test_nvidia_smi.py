@@ -9,7 +9,8 @@ import pytest
 from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import gpu_modes, machine, nvidia_smi
 from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_tools.nvidia_smi import load_argv, parse_load, parse_nvlinks, parse_query, parse_topology
+from clusterctl_tools.nvidia_smi import load_argv, nvlink_counters, parse_load, parse_nvlinks, parse_query, parse_topology
+from clusterctl_tools.nvlink_losses import losses_by_gpu
 from support.lab_machine import LabMachine, lab_machine
 from support.recorded import recorded
 
@@ -62,10 +63,22 @@ def test_a_healthy_board_shows_healthy_values(node: LabMachine, smi: Smi) -> Non
     assert parse_nvlinks(smi("nvlink -s")) == dict.fromkeys(range(8), dict.fromkeys(range(18), 26.562))
     # The same letter alone sets ECC.
     assert smi("nvlink -e").count("CRC Errors: 0") == 8 * 18
+    assert losses(smi) == {gpu: {0} for gpu in range(8)}
     topology = parse_topology(smi("topo -m"))
     assert all(topology[f"mlx5_{i}"][i] == "PIX" for i in range(8))
     assert topology["mlx5_0"][1] == "NODE"
     assert topology["mlx5_0"][7] == "SYS"
+
+
+def losses(smi: Smi) -> dict[int, set[int]]:
+    return {gpu: set(own.values()) for gpu, own in losses_by_gpu(nvlink_counters(smi("nvlink -e"))).items()}
+
+
+def test_an_nvlink_that_flaps_is_counted_on_and_on(node: LabMachine, smi: Smi) -> None:
+    for number in (3, 12):
+        (node.root / "faults.json").unlink(missing_ok=True)
+        node.inject_fault("nvlink_flaps", "2", str(number))
+        assert {gpu: max(own) for gpu, own in losses(smi).items() if own != {0}} == {2: number}
 
 
 def test_without_daemons_persistence_and_fabric_are_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
