@@ -22,7 +22,7 @@ RACK = {
     "least": "nvlink_domain_ready_min",
     "hint": "the trays of the rack disagree: check the partitions in NMX and the cables of the differing tray",
     # Each GPU has a link to each NVSwitch of the rack: what a switch tray lacks, all compute trays lack alike.
-    "alike": ("hardware.gpu.nvlinks", "hardware.gpu.nvlink_rate", "hardware.gpu.fabric*", "nvlink_domain.gpu.fabric.*"),
+    "alike": ("hardware.gpu.nvlinks", "hardware.gpu.nvlink_*", "hardware.gpu.fabric*", "nvlink_domain.gpu.fabric.*"),
     "above": "switch_trays",
     "above_hint": "check in NMX the NVLink switch trays that these links lead to, their power and their side of the NVLink cartridges, and NMX itself; "
     "no compute tray is at fault, unless the declared number or rate of links is wrong. Then run `clusterctl validate` on the whole rack",

@@ -87,14 +87,14 @@ def test_what_flaps_on_several_nights_owes_the_same_whatever_link_it_is(
     store.start_run(run)
     store.save_parts(run.id, N1, [part])
     seen: list[tuple[int, LemonAction, bool]] = []
-    # Two nights in a row show the same losses, and one night shows none that are too many.
-    for day, times in enumerate((3, 5, 5, 0, 9), 1):
+    # Two nights in a row show the same losses, one none that are too many, and one those of a whole rack.
+    for day, (times, above) in enumerate(((3, ""), (5, ""), (5, ""), (0, ""), (8, "a_rack.rack.switches"), (9, "")), 1):
         outcome = Outcome.FAIL if times else Outcome.PASS
-        found = Finding(check.format(item), "hardware", outcome, Severity.CRITICAL, "at most 2", f"link 7: {times}")
+        found = Finding(check.format(item), "hardware", outcome, Severity.CRITICAL, "at most 2", f"link 7: {times}", above=above)
         at = timestamps.after(clock.now(), (day - 10) * 86_400)
         store._clock = lambda at=at: at  # type: ignore[misc]
         store.save_findings(run.id, findings(found))
         (record,) = (r for r in worst_serials(store, DEFAULT_LIMITS) if r.serial == part.serial)
         drained = flapping_nodes(store.trouble_sources("2026-01-01"), {N1: "2026-01-01"}, 3, clock.now())
         seen.append((record.days_30.link_flap_days, record.next_action, N1 in drained))
-    assert seen == [(1, LemonAction.NONE, False), *[(2, LemonAction.NONE, False)] * 3, (3, LemonAction.FULL, True)]
+    assert seen == [(1, LemonAction.NONE, False), *[(2, LemonAction.NONE, False)] * 4, (3, LemonAction.FULL, True)]

@@ -21,6 +21,7 @@ from clusterctl.model.trouble import Trouble, TroubleKind, TroubleSources
 from clusterctl.model.verdict import ReasonKind
 from clusterctl.workflows.drift import check_drift as drift_run
 from clusterctl.workflows.drift.check_drift import DriftOptions
+from clusterctl_validators import link_flaps
 from clusterctl_validators.finding import Finding, Severity
 from support.provisioning import World
 from support.stores import findings
@@ -49,20 +50,24 @@ def test_days_of_one_link_count_since_the_node_was_admitted(days: list[tuple[flo
     assert found == (frozenset({"n1"}) if expected and most else frozenset())
 
 
-@pytest.mark.parametrize("policy", ["link_flaps=drain", ""])
-def test_drift_drains_it_once_and_not_again_after_it_was_repaired(tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("policy", "check"), [("link_flaps=drain", link_flaps.HCA), ("link_flaps=drain", link_flaps.GPU), ("", link_flaps.GPU)]
+)
+def test_drift_drains_it_once_and_not_again_after_it_was_repaired(
+    tmp_path: Path, policy: str, check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = World(tmp_path, names=(N1,))
     world.run()
-    assert [night(world, day, policy, monkeypatch) for day in range(4)] == [[], [], ["drained"] if policy else [], []]
+    assert [night(world, day, policy, check, monkeypatch) for day in range(4)] == [[], [], ["drained"] if policy else [], []]
     assert world.states()[N1] is (State.DRAINED if policy else State.ADMITTED)
     with Store.open(world.url) as store:
         assert (store.history(N1)[-1].cause is ReasonKind.CHECK_FAILED) is bool(policy)
     world.run(N1)
     assert world.states()[N1] is State.ADMITTED
-    assert night(world, 5, policy, monkeypatch) == []
+    assert night(world, 5, policy, check, monkeypatch) == []
 
 
-def night(world: World, day: int, policy: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def night(world: World, day: int, policy: str, check: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The actions of a drift run that many days later, in which a further loss of the link is seen."""
 
     class Later(datetime):
@@ -71,7 +76,7 @@ def night(world: World, day: int, policy: str, monkeypatch: pytest.MonkeyPatch) 
             return super().now(tz) + timedelta(days=day)
 
     monkeypatch.setattr(clock, "datetime", Later)
-    loss = Finding("hardware.hca[mlx5_0].link_flaps", "hardware", Outcome.FAIL, Severity.CRITICAL, "at most 2", f"{day} losses")
+    loss = Finding(check.format(0), "hardware", Outcome.FAIL, Severity.CRITICAL, "at most 2", f"{day} losses")
 
     def answer(run: Run, _n: object, _c: object, _s: object, on_result: Callable[[NodeFindings], None], **_: object) -> None:
         run.store.save_findings(run.rundir.id, findings(loss, node=N1))

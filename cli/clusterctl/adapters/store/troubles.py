@@ -80,9 +80,12 @@ def _bad(row: Row[Any]) -> BadResult:
 
 
 def _flaps(connection: Connection, since: str, nodes: Iterable[str] | None) -> Iterator[Trouble]:
-    """A finding that is seen again as it was shows no new loss: kernel log and counters, which the checks read, keep the old ones."""
+    """A finding that is seen again as it was shows no new loss: kernel log and counters, which the checks read, keep the old ones.
+
+    What has its cause above the node is held against none of its parts.
+    """
     f, v = t.finding_values.c, t.validations.c
-    failing = and_(f.outcome == Outcome.FAIL.value, f.check.endswith(link_flaps.END, autoescape=True))
+    failing = and_(f.outcome == Outcome.FAIL.value, f.check.endswith(link_flaps.END, autoescape=True), f.above == "")
     found = connection.execute(select(f.id, f.check).where(failing))
     devices = {r.id: device for r in found if (device := link_flaps.flapping_device(r.check))}
     if not devices:
