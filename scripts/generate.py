@@ -12,6 +12,7 @@ GENERATORS = (
     "role_table.py",
     "cli_reference.py",
     "profile_table.py",
+    "dcgm_error_page.py",
     "module_table.py",
     "configuration_table.py",
     "document_schemas.py",

@@ -119,7 +119,7 @@ def topology(rack: Rack, node: str) -> str:
 
 
 def diagnostic(rack: Rack, node: str, level: int) -> str:
-    """`dcgmi diag -r LEVEL -j`. A change names a test by `path` and the warning by `value`."""
+    """`dcgmi diag -r LEVEL -j`. A change names a test by `path` and the warning, which is one of DCGM_FR_FAULTY_MEMORY, by `value`."""
     document = dcgmi.diagnostic_document(_present(rack, node), level, _DCGM, DRIVER, plugins=True)
     for change in rack.of("dcgm", node):
         for category in document["DCGM Diagnostic"]["test_categories"]:
@@ -127,7 +127,7 @@ def diagnostic(rack: Rack, node: str, level: int) -> str:
                 result = next(r for r in test["results"] if r["entity_id"] == change.gpu)
                 result |= {
                     "status": "Fail",
-                    "warnings": [{"error_category": 10, "error_id": 46, "error_severity": 2, "warning": change.value}],
+                    "warnings": [{"error_category": 10, "error_id": 52, "error_severity": 2, "warning": change.value}],
                 }
                 test["test_summary"]["status"] = "Fail"
     return json.dumps(document)

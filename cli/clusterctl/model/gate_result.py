@@ -74,6 +74,7 @@ class Sample:
         value: in `unit`; for verdict-like metrics 1.0 = pass, 0.0 = fail.
         op: `all_reduce`, `ib_write_bw` ...; transport: `NET/IB`, `NVLS`, `NET/Socket` ... where the tool says.
         status: the tool's own word for a verdict (`Pass`, `Skip`, `Warn` ...); empty for numbers.
+        codes: the tool's own numbers for the errors behind a verdict (`error_id` of DCGM); empty where it prints none.
     """
 
     metric: str
@@ -88,6 +89,7 @@ class Sample:
     transport: str = ""
     detail: str = ""
     status: str = ""
+    codes: tuple[int, ...] = ()
 
 
 class BaselineKind(StrEnum):

@@ -91,20 +91,21 @@ def diagnostic_document(views: list[GpuView], level: int, version: str, driver: 
 
 def _result(name: str, view: GpuView, *, runs: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": view.minor, "status": "Pass" if runs else "Skip"}
+    # Code, category and severity as DCGM has them (dcgm_errors.h, dcgm_errors.c of v4.6.0).
     warnings = []
     if runs and view.remap_failure and name in ("software", "memory", "memtest"):
         warnings.append(
-            (83, f"GPU {view.minor} had uncorrectable memory errors and row remapping failed. Run a field diagnostic on the GPU.")
+            (80, 10, 6, f"GPU {view.minor} had uncorrectable memory errors and row remapping failed. Run a field diagnostic on the GPU.")
         )
     if name == "software" and not view.persistence:
         result["info"] = [
             f'Persistence mode for GPU {view.minor} is disabled. Enable persistence mode by running "nvidia-smi -i <gpuId> -pm 1 " as root.'
         ]
     if runs and not view.fabric and name != "software":
-        warnings.append((95, f"GPU {view.minor}: CUDA call failed: system not yet initialized. Check the fabric manager."))
+        warnings.append((65, 8, 4, f"API call cuInit failed for GPU {view.minor}: 'system not yet initialized'"))
     if warnings:
         result["status"] = "Fail"
-        result["warnings"] = [{"error_category": 4, "error_id": number, "error_severity": 3, "warning": text} for number, text in warnings]
+        result["warnings"] = [{"error_category": c, "error_id": i, "error_severity": s, "warning": text} for i, c, s, text in warnings]
     return result
 
 

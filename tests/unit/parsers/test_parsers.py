@@ -25,6 +25,7 @@ RECORDINGS = yaml.safe_load((CASES / "parsers" / "recordings.yml").read_text())
 def matches(sample: Sample, wanted: dict[str, Any]) -> bool:
     for key, value in wanted.items():
         found = getattr(sample, key)
+        found = list(found) if isinstance(found, tuple) else found
         if found != (pytest.approx(value, rel=1e-3) if isinstance(value, float) else value):
             return False
     return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from clusterctl.core.gates.dcgm_errors import DcgmVerdict, error_titles, explained_errors, verdict_of
 from clusterctl.core.gates.judging.reading import Reading, not_run
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
@@ -33,7 +34,7 @@ _NOT_ALLOCATED = re.compile(
 _PERSISTENCE = re.compile("persistence", re.IGNORECASE)
 _ROW_REMAP = re.compile("row remap|remapp", re.IGNORECASE)
 _ROW_REMAP_DUE = re.compile(r"(row.?remap\w*|remapping)[^.;]{0,80}(pending|fail)|pending[^.;]{0,40}row.?remap", re.IGNORECASE)
-# DCGM_FR_INTERNAL of DCGM ("There was an internal error during the test: '...'"), seen in recordings of 4.4.1: the test did not take place.
+# In outputs without codes, DCGM_FR_INTERNAL ("There was an internal error during the test: '...'", recordings of 4.4.1): the test did not take place.
 _OWN_ERROR = re.compile(r"internal error during the test|child process|could ?n.t be parsed|cannot load plugins", re.IGNORECASE)
 # Tests of memory, whose failure asks for a field diagnostic (DCGM_FR_FAULTY_MEMORY in NVSentinel's dcgmerrorsmapping.csv), not for a reset.
 _MEMORY = frozenset({"memory", "memtest"})
@@ -128,7 +129,7 @@ def _test(subject: Subject, test: str, samples: Sequence[Sample], failed: set[tu
         return _software_of_dcgm_3(subject, samples)
     passed = {s.device for s in own if s.status == "Pass" and (metric, s.device) not in failed}
     other = [s for s in own if s.status not in ("Pass", "Fail") and (metric, s.device) not in failed]
-    results = [_unproven(subject, s, f"{test} says {s.status}{': ' + s.detail if s.detail else ''}") for s in other]
+    results = [_unproven(subject, s, f"{test} says {s.status}{': ' + _said(s) if s.detail else ''}") for s in other]
     known = {s.device for s in own}
     whole_node = any(s.device == "" and s.status != "Pass" for s in own)
     missing = [] if whole_node else [f"gpu{i}" for i in range(subject.gpus) if f"gpu{i}" not in known]
@@ -151,35 +152,69 @@ def _software_of_dcgm_3(subject: Subject, samples: Sequence[Sample]) -> list[Gat
     if any(status.get(t) == "Fail" for t in lacking):
         return []  # named one by one already
     reason = GateReason.PERSISTENCE_OFF if "persistence_mode" in lacking else GateReason.TEST_NOT_PASSED
-    return [_result(subject, "diag_software", Outcome.COULD_NOT_RUN, reason=reason, detail=f"software: {words}", found=words)]
+    result = _result(subject, "diag_software", Outcome.COULD_NOT_RUN, reason=reason, detail=f"software: {words}", found=words)
+    return [replace(result, hint=_hint("", "", reason))]
 
 
 def _is_bad(sample: Sample) -> bool:
-    """Whatever test says so, required or not. DCGM 3 reports a pending row remap as a Warn of a deployment test."""
+    """Whatever test says so, required or not. DCGM 3 reports a pending row remap as a Warn of a deployment test, DCGM 4 a broken SRAM as one of `software`."""
     if sample.status == "Pass":
-        return bool(_NOT_ALLOCATED.search(sample.detail))
-    return sample.status == "Fail" or bool(_ROW_REMAP_DUE.search(sample.detail))
+        return _is_unallocated(sample) or _contradicts(sample)
+    if sample.status == "Fail" or any(e.condemns for e in explained_errors(sample.codes)):
+        return True
+    return not sample.codes and bool(_ROW_REMAP_DUE.search(sample.detail))
+
+
+def _is_unallocated(sample: Sample) -> bool:
+    # The text beside a Pass is mostly `info`, which has no codes.
+    return bool(_NOT_ALLOCATED.search(sample.detail)) or any(e.reason is GateReason.NOT_ALLOCATED for e in explained_errors(sample.codes))
+
+
+def _contradicts(sample: Sample) -> bool:
+    """A Pass beside an error with which DCGM lets no work run, or that nobody knows."""
+    found = explained_errors(sample.codes)
+    return any(e.condemns for e in found) or len(found) < len(sample.codes)
 
 
 def _bad(subject: Subject, sample: Sample) -> GateResult:
-    if sample.status == "Fail" and _OWN_ERROR.search(sample.detail):
-        detail = f"{sample.metric.removeprefix('diag_')}: {sample.detail}"
-        return _result(
-            subject, sample.metric, Outcome.COULD_NOT_RUN, reason=GateReason.TOOL_FAILED, device=sample.device, found="Fail", detail=detail
-        )
-    if sample.status != "Pass":
-        reason = _reason(sample)
-        return _result(subject, sample.metric, Outcome.FAIL, reason=reason, device=sample.device, found=sample.status, detail=sample.detail)
-    detail = f"{sample.metric.removeprefix('diag_')} says Pass, but also: {sample.detail}"
-    result = _result(
-        subject, sample.metric, Outcome.COULD_NOT_RUN, reason=GateReason.NOT_ALLOCATED, device=sample.device, found="Pass", detail=detail
-    )
-    return replace(result, rule="allocation")
+    test = sample.metric.removeprefix("diag_")
+    if sample.status == "Pass":
+        unallocated = _is_unallocated(sample)
+        reason = GateReason.NOT_ALLOCATED if unallocated else GateReason.TEST_NOT_PASSED
+        detail = f"{test} says Pass, but also: {_said(sample)}"
+        result = _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found="Pass", detail=detail)
+        return replace(result, rule="allocation") if unallocated else result
+    verdict = _verdict(subject, sample)
+    untested = verdict.error.untested if verdict else not sample.codes and bool(_OWN_ERROR.search(sample.detail))
+    if sample.status == "Fail" and untested:
+        reason = verdict.error.reason if verdict else GateReason.TOOL_FAILED
+        hint, detail = verdict.action if verdict else "", f"{test}: {_said(sample)}"
+        outcome = Outcome.COULD_NOT_RUN
+    else:
+        reason = verdict.error.reason if verdict else _reason(sample)
+        hint, detail = verdict.action if verdict else _hint(test, sample.device or "the node", reason), _said(sample)
+        outcome = Outcome.FAIL
+    result = _result(subject, sample.metric, outcome, reason=reason, device=sample.device, found=sample.status, detail=detail)
+    return replace(result, hint=hint)
 
 
 def _unproven(subject: Subject, sample: Sample, detail: str) -> GateResult:
-    reason = GateReason.PERSISTENCE_OFF if _is_persistence(sample) else GateReason.TEST_NOT_PASSED
-    return _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found=sample.status, detail=detail)
+    """What neither passed nor failed; a code leads to an action only where that needs no verdict."""
+    verdict = _verdict(subject, sample)
+    off = verdict.error.reason is GateReason.PERSISTENCE_OFF if verdict else _is_persistence(sample)
+    reason = GateReason.PERSISTENCE_OFF if off else GateReason.TEST_NOT_PASSED
+    result = _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found=sample.status, detail=detail)
+    hint = verdict.action if verdict and verdict.error.about_software else _hint("", "", reason)
+    return replace(result, hint=hint)
+
+
+def _verdict(subject: Subject, sample: Sample) -> DcgmVerdict | None:
+    return verdict_of(sample.codes, sample.detail, gpu=sample.device or "the GPU", node=subject.name)
+
+
+def _said(sample: Sample) -> str:
+    """What DCGM prints, behind the names of its codes."""
+    return f"{error_titles(sample.codes)}: {sample.detail}" if sample.codes else sample.detail
 
 
 def _absent(subject: Subject, metric: str, detail: str, device: str = "") -> GateResult:
@@ -187,7 +222,7 @@ def _absent(subject: Subject, metric: str, detail: str, device: str = "") -> Gat
 
 
 def _reason(sample: Sample) -> GateReason:
-    """Of a failure, from the text that DCGM prints beside the verdict."""
+    """Of a failure without a code, or with one that the table does not explain: from the text beside the verdict."""
     if _is_persistence(sample):
         return GateReason.PERSISTENCE_OFF
     return GateReason.ROW_REMAP if _ROW_REMAP.search(sample.detail) else GateReason.TEST_FAILED
@@ -218,7 +253,6 @@ def _result(
         device=device,
         source=_SOURCE,
         detail=detail[:_DETAIL_LIMIT],
-        hint=_hint(metric.removeprefix("diag_"), device or "the node", reason) if reason else "",
         reason=reason,
     )
 

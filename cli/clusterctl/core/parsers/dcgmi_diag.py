@@ -16,7 +16,7 @@ _NAMES = {"gpu memory": "memory", "diagnostic": "diagnostic"}
 
 
 def parse(text: str) -> tuple[Sample, ...]:
-    """One sample `diag_<test>` per test and GPU: value 1.0 only for Pass, `status` DCGM's own word, `detail` its warnings and info.
+    """One sample `diag_<test>` per test and GPU: value 1.0 only for Pass, `status` DCGM's own word, `detail` its warnings and info, `codes` its errors.
 
     A test that is reported for the node as a whole (DCGM 3's deployment tests) has no device.
 
@@ -35,11 +35,11 @@ def parse(text: str) -> tuple[Sample, ...]:
     return tuple(samples)
 
 
-def sample(test: str, device: str, status: str, detail: str) -> Sample:
+def sample(test: str, device: str, status: str, detail: str, codes: tuple[int, ...] = ()) -> Sample:
     """The sample of one verdict."""
     metric = re.sub(r"\W+", "_", _NAMES.get(test.lower(), test.lower())).strip("_")
     passed = 1.0 if status == "Pass" else 0.0
-    return Sample(f"diag_{metric}", passed, "pass", device=device, status=status, detail=detail)
+    return Sample(f"diag_{metric}", passed, "pass", device=device, status=status, detail=detail, codes=codes)
 
 
 def _from_json(text: str) -> list[Sample]:
@@ -65,12 +65,13 @@ def _from_test(test: dict[str, Any]) -> list[Sample]:
     samples = []
     for result in _dicts(test, "results"):
         detail = "; ".join(_texts(result, "warnings") + _texts(result, "info"))
-        samples += [sample(name, device, str(result.get("status") or "no status"), detail) for device in _devices(result)]
+        codes = _codes(result)
+        samples += [sample(name, device, str(result.get("status") or "no status"), detail, codes) for device in _devices(result)]
     summary = test.get("test_summary")
     if isinstance(summary, dict) and (not samples or all(s.status == "Pass" for s in samples)):
         status = str(summary.get("status") or "no status")
         if not samples or status != "Pass":
-            samples.append(sample(name, "", status, "; ".join(_texts(summary, "warnings"))))
+            samples.append(sample(name, "", status, "; ".join(_texts(summary, "warnings")), _codes(summary)))
     return samples or [sample(name, "", "no result", "")]
 
 
@@ -78,7 +79,8 @@ def _devices(result: dict[str, Any]) -> list[str]:
     if "entity_id" in result:
         group = str(result.get("entity_group") or "gpu").lower()
         return [f"{group}{result['entity_id']}"]
-    ids = [part.strip() for part in str(result.get("gpu_ids") or "").split(",")]
+    # DCGM 3.3 prints one result per GPU, with its number as text; of a deployment test, the number of one that it warns of.
+    ids = [part.strip() for part in str(result.get("gpu_id", result.get("gpu_ids", ""))).split(",")]
     return [f"gpu{i}" for i in ids if whole(i) is not None] or [""]
 
 
@@ -90,5 +92,11 @@ def _dicts(parent: Any, key: str) -> list[dict[str, Any]]:
 def _texts(result: dict[str, Any], key: str) -> list[str]:
     value = result.get(key)
     entries = value if isinstance(value, list) else [value] if value else []
-    texts = [str(e.get("warning") or e.get("info") or e) if isinstance(e, dict) else str(e) for e in entries]
+    texts = [str(e.get("warning") or e.get("warnings") or e.get("info") or e) if isinstance(e, dict) else str(e) for e in entries]
     return [re.sub(r"\s+", " ", t).strip() for t in texts]
+
+
+def _codes(result: dict[str, Any]) -> tuple[int, ...]:
+    """`error_id` of each warning (DCGM 3.2: of the result), above 0, which is no error. What is no whole number is no code; its text stays."""
+    found = (w.get("error_id") for w in (result, *_dicts(result, "warnings")))
+    return tuple(dict.fromkeys(i for i in found if isinstance(i, int) and not isinstance(i, bool) and i > 0))

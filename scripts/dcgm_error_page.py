@@ -1,0 +1,66 @@
+"""docs/reference/dcgm-errors.md: DCGM's error codes with cause and next action, from dcgm_errors.yml; `--check` fails where it is stale."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from clusterctl.core.gates.dcgm_errors import dcgm_error_table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reference" / "dcgm-errors.md"
+HEAD = """<!-- Written by scripts/dcgm_error_page.py from cli/clusterctl/core/gates/dcgm_errors.yml. -->
+
+# DCGM's error codes
+
+What the gate [`dcgm_diag`](gates.md#dcgms-error-codes) makes of each `error_id` of `dcgmi diag -j`: {codes} codes, those of DCGM 4.6.0. DCGM keeps the number of a code over its releases.
+A code that is not listed is a failure as well, with DCGM's text.
+"""
+ACTIONS = """
+## Next actions, the most severe first
+
+Of several codes of one result, and of a code and an [XID](gates.md#how-it-measures) of the same GPU, the action that stands first here wins.
+
+| action | what to do | actions of the XID catalogue that weigh as much |
+|---|---|---|
+"""
+CODES = """
+## Codes
+
+Severity is DCGM's. Cause: the part that is at fault; `settings`: software or settings of the node; `diagnostic`: DCGM itself; `unexplained`: the text has to say it.
+Where nothing was tested, the test is *could not run*, with the reason that is given; all others are failures. The action is that of NVIDIA's NVSentinel
+(`dcgmerrorsmapping.csv`), of DCGM's own suggestion, or the project's where neither names one that a node can follow.
+
+| code | name | severity | cause | reason | action | whose |
+|---|---|---|---|---|---|---|
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Write the page, or with `--check` report whether it is stale."""
+    text = page()
+    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
+    if stale and "--check" not in argv:
+        PAGE.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
+    return int("--check" in argv and stale)
+
+
+def page() -> str:
+    """The whole text of the page."""
+    table = dcgm_error_table()
+    actions = [f"| `{a.name}` | {_shown(a.text)} | {', '.join(x.value for x in a.xid)} |\n" for a in table.actions]
+    codes = [
+        f"| {e.id} | `{e.name.removeprefix('DCGM_FR_')}` | {e.severity} | {e.cause} | `{e.reason}`{', not tested' if e.untested else ''} | `{e.action}` | {e.by} |\n"
+        for e in table.codes
+    ]
+    return "".join([HEAD.format(codes=len(table.codes)), ACTIONS, *actions, CODES, *codes])
+
+
+def _shown(text: str) -> str:
+    return text.format(gpu="GPU", node="NODE").replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
