@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
 def page() -> str:
     """The whole text of the page."""
     table = dcgm_error_table()
-    actions = [f"| `{a.name}` | {_shown(a.text)} | {', '.join(x.value for x in a.xid)} |\n" for a in table.actions]
+    actions = [f"| `{a.name}` | {_shown(a.text)} | {', '.join(a.xid)} |\n" for a in table.actions]
     codes = [
         f"| {e.id} | `{e.name.removeprefix('DCGM_FR_')}` | {e.severity} | {e.cause} | `{e.reason}`{', not tested' if e.untested else ''} | `{e.action}` | {e.by} |\n"
         for e in table.codes

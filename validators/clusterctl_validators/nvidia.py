@@ -149,6 +149,16 @@ def error_counters(outputs: Mapping[str, str]) -> Dict[str, Mapping[str, Union[i
     return found
 
 
+def xid_action(code: int) -> Tuple[str, str]:
+    """NVIDIA's action for an XID of which another tool than the kernel reports the number only: its name in the catalogue, and what to do, which may be empty."""
+    action = Action.CHECK_MEMORY if code in LOST_DATA else action_for(code)
+    return action.value, _hint(action)
+
+
+def _hint(action: Action) -> str:
+    return REPEAT if action is Action.RESTART_APP else HINTS.get(action, "")
+
+
 def _gpu_events(found: kernel_log.KernelEvents) -> GpuEvents:
     return GpuEvents(tuple(_gpu_event(x) for x in found.xids), tuple(_switch_event(x) for x in found.sxids))
 
@@ -159,7 +169,7 @@ def _gpu_event(xid: XidEvent) -> GpuEvent:
         return _nvlink_event(xid, meaning)
     action = recovery_action(xid.detail) if xid.code == RECOVERY_CODE else action_for(xid.code)
     lost = xid.code in LOST_DATA
-    advice = HINTS[Action.CHECK_MEMORY] if lost else REPEAT if action is Action.RESTART_APP else HINTS.get(action, "")
+    advice = _hint(Action.CHECK_MEMORY if lost else action)
     blamed = action is Action.RESTART_APP and not lost
     return GpuEvent(
         xid.time,

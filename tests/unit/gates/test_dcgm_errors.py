@@ -30,9 +30,13 @@ def test_every_code_has_an_action_and_every_action_is_used() -> None:
     assert [a.name for a in ACTIONS if a.name not in {e.action for e in CODES} and not a.xid] == []
 
 
+def test_the_actions_of_xids_are_those_of_the_catalogue() -> None:
+    assert {x for a in ACTIONS for x in a.xid} == {a.value for a in Action}
+
+
 @pytest.mark.parametrize("action", Action)
 def test_every_action_of_the_xid_catalogue_has_one_rank(action: Action) -> None:
-    assert [a.name for a in ACTIONS if action in a.xid] == [ACTIONS[rank_of_xid(action)].name]
+    assert [a.name for a in ACTIONS if action.value in a.xid] == [ACTIONS[rank_of_xid(action.value)].name]
 
 
 def test_the_more_severe_action_stands_first() -> None:
@@ -40,7 +44,7 @@ def test_the_more_severe_action_stands_first() -> None:
     severe = ["field_diagnostic", "reboot", "reset", "software", "run_again", "watch"]
     assert sorted(severe, key=names.index) == severe
     xids = (Action.CONTACT_SUPPORT, Action.RESTART_BM, Action.RESET_GPU, Action.UPDATE_SWFW, Action.RESTART_APP, Action.IGNORE)
-    assert list(xids) == sorted(xids, key=rank_of_xid)
+    assert list(xids) == sorted(xids, key=lambda a: rank_of_xid(a.value))
 
 
 def test_what_is_no_fault_of_hardware_asks_for_no_repair() -> None:

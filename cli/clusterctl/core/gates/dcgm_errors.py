@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
-from clusterctl_validators.xid_catalogue import HINTS, REPEAT, Action, action_for
+from clusterctl_validators.nvidia import xid_action
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -67,14 +67,14 @@ class DcgmAction(BaseModel):
 
     Attributes:
         text: with `{gpu}` and `{node}`.
-        xid: actions of the XID catalogue that weigh as much.
+        xid: names of actions of the XID catalogue that weigh as much.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(min_length=1)]
     text: Annotated[str, Field(min_length=1)]
-    xid: tuple[Action, ...] = ()
+    xid: tuple[str, ...] = ()
 
 
 class DcgmError(BaseModel):
@@ -153,7 +153,7 @@ def explained_errors(codes: Iterable[int]) -> tuple[DcgmError, ...]:
     return tuple(e for e in found if e and e.cause is not DcgmCause.UNEXPLAINED)
 
 
-def rank_of_xid(action: Action) -> int:
+def rank_of_xid(action: str) -> int:
     """The place of an action of the XID catalogue among those of DCGM's codes; the lowest wins."""
     return next(rank for rank, a in enumerate(dcgm_error_table().actions) if action in a.xid)
 
@@ -174,16 +174,15 @@ def error_titles(codes: Iterable[int]) -> str:
 
 def _rank(error: DcgmError, text: str) -> int:
     xid = _xid_of(error, text)
-    return _ranks()[error.action] if xid is None else rank_of_xid(action_for(xid))
+    return _ranks()[error.action] if xid is None else rank_of_xid(xid_action(xid)[0])
 
 
 def _action_text(error: DcgmError, text: str) -> str:
     xid = _xid_of(error, text)
     if xid is None:
         return dcgm_error_table().actions[_ranks()[error.action]].text
-    action = action_for(xid)
-    equal = dcgm_error_table().actions[rank_of_xid(action)].text
-    return f"XID {xid}: {REPEAT if action is Action.RESTART_APP else HINTS.get(action, equal)}"
+    action, hint = xid_action(xid)
+    return f"XID {xid}: {hint or dcgm_error_table().actions[rank_of_xid(action)].text}"
 
 
 def _xid_of(error: DcgmError, text: str) -> int | None:
