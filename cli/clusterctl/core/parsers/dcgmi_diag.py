@@ -63,7 +63,11 @@ def _from_json(text: str) -> list[Sample]:
 def _from_test(test: dict[str, Any]) -> list[Sample]:
     name = str(test.get("name") or "unnamed")
     samples = []
-    for result in _dicts(test, "results"):
+    results = _dicts(test, "results")
+    of_no_gpu = _of_no_gpu(test.get("test_summary"), results)
+    for own in results:
+        unexplained = own.get("status") != "Pass" and not own.get("warnings")
+        result = own | {"warnings": of_no_gpu} if unexplained else own
         detail = "; ".join(_texts(result, "warnings") + _texts(result, "info"))
         codes = _codes(result)
         samples += [sample(name, device, str(result.get("status") or "no status"), detail, codes) for device in _devices(result)]
@@ -73,6 +77,13 @@ def _from_test(test: dict[str, Any]) -> list[Sample]:
         if not samples or status != "Pass":
             samples.append(sample(name, "", status, "; ".join(_texts(summary, "warnings")), _codes(summary)))
     return samples or [sample(name, "", "no result", "")]
+
+
+def _of_no_gpu(summary: object, results: list[dict[str, Any]]) -> list[object]:
+    """The warnings that only the summary has, which are about no single GPU: DCGM 4.6 repeats those of all GPUs there."""
+    warnings = summary.get("warnings") if isinstance(summary, dict) else None
+    told = {text for result in results for text in _texts(result, "warnings")}
+    return [w for w in warnings if not told.issuperset(_texts({"one": w}, "one"))] if isinstance(warnings, list) else []
 
 
 def _devices(result: dict[str, Any]) -> list[str]:
