@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from clusterctl.core.gates.dcgm_errors import DcgmCause, dcgm_error_table, rank_of_xid
+from clusterctl.core.gates.dcgm_errors import DcgmCause, dcgm_error_table, explained_errors, rank_of_xid, verdict_of
 from clusterctl_validators.xid_catalogue import Action
 from support.gates import CASES, REPAIR
 from support.recorded import recorded
@@ -54,6 +54,14 @@ def test_what_is_no_fault_of_hardware_asks_for_no_repair() -> None:
 
 def test_a_failure_of_dcgm_itself_is_untested() -> None:
     assert [e.name for e in CODES if e.cause is DcgmCause.DIAGNOSTIC and not e.untested] == []
+
+
+def test_a_test_that_did_not_run_hides_no_fault_beside_it() -> None:
+    for none in (e for e in CODES if e.untested):
+        for fault in (e for e in explained_errors(e.id for e in CODES) if not e.untested):
+            verdict = verdict_of((none.id, fault.id), "", gpu="gpu3", node="n1")
+            assert verdict is not None
+            assert verdict.error == fault
 
 
 def test_every_code_that_a_case_prints_is_known() -> None:
