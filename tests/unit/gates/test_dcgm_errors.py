@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterctl.core.gates.dcgm_errors import DcgmCause, dcgm_error_table, explained_errors, rank_of_xid, verdict_of
 from clusterctl_validators.xid_catalogue import Action
@@ -62,6 +64,13 @@ def test_a_test_that_did_not_run_hides_no_fault_beside_it() -> None:
             verdict = verdict_of((none.id, fault.id), "", gpu="gpu3", node="n1")
             assert verdict is not None
             assert verdict.error == fault
+
+
+@given(st.text(alphabet=st.sampled_from("XID xid 0123456789{}:,"), max_size=40) | st.just("XID " + "9" * 5000))
+def test_any_text_beside_the_code_of_an_xid_has_an_action(text: str) -> None:
+    verdict = verdict_of((101,), text, gpu="gpu3", node="n1")
+    assert verdict is not None
+    assert verdict.action
 
 
 def test_every_code_that_a_case_prints_is_known() -> None:

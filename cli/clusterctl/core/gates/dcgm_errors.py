@@ -18,7 +18,7 @@ from clusterctl_validators.nvidia import xid_action
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-_XID = re.compile(r"\bXID (\d+)", re.IGNORECASE)
+_XID = re.compile(r"\bXID (\d{1,9})\b", re.IGNORECASE)
 _AS_XID = "as_xid"
 # Nothing was tested, so the result is could not run.
 UNTESTED = NOT_MEASURED | {GateReason.NOT_ALLOCATED, GateReason.TEST_NOT_PASSED}
