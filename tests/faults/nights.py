@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.judging.own_history import usual_values
+from clusterctl.core.gates.registry import gate_names
 from clusterctl.model.own_history import LAST_RUNS, PastResult
 from faults.burnin import burn_in
 
@@ -26,5 +28,7 @@ def usual_of(rack: Rack, level: Level) -> Mapping[HistoryKey, float]:
 @cache
 def _usual(healthy: Rack, level: Level) -> Mapping[HistoryKey, float]:
     nights = [replace(healthy, measured=f"night {number}") for number in range(LAST_RUNS)]
-    past = (PastResult(r, night.measured, night.measured) for night in nights for r in burn_in(night, level) if r.value is not None)
+    # The value of a group is of none of its nodes.
+    gates = (*gate_names(Scope.NODE), *gate_names(Scope.PAIR))
+    past = (PastResult(r, night.measured, night.measured) for night in nights for r in burn_in(night, level, gates) if r.value is not None)
     return usual_values(past)

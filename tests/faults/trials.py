@@ -46,7 +46,7 @@ def seed_of(row: Row) -> str:
 
 
 def tried(row: Row) -> dict[str, Any]:
-    """A row and its grade: in the first burn-in of a rack, and `in_service`, after five nights in which nothing was wrong."""
+    """A row and its grade in the first burn-in of a rack."""
     return {
         "id": row.id,
         "rack": row.rack,
@@ -60,12 +60,17 @@ def tried(row: Row) -> dict[str, Any]:
         "level": row.level,
         "must_pass": row.must_pass,
         "oracle": [o.model_dump() for o in row.oracle],
-        **_graded(row, known=False),
-        "in_service": _graded(row, known=True),
+        **graded_row(row, known=False),
     }
 
 
-def _graded(row: Row, *, known: bool) -> dict[str, Any]:
+def tried_twice(row: Row) -> dict[str, Any]:
+    """The same, and `in_service`: its grade after five nights in which nothing was wrong."""
+    return {**tried(row), "in_service": graded_row(row, known=True)}
+
+
+def graded_row(row: Row, *, known: bool) -> dict[str, Any]:
+    """What is stated about a row, compared with a rack of the same noise that is healthy; `known`: the parts were measured in earlier nights."""
     seed, kind = seed_of(row), RACK_KINDS[row.rack]
     faulty = sorted(({c.node for c in row.changes} | {o.node for o in row.oracle}) - {"", EVERY_NODE})
     everywhere = any(c.node == EVERY_NODE for c in row.changes)

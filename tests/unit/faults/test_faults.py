@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from faults.noise import Noise
 from faults.rack_findings import findings_of_rack
 from faults.rack_kinds import GB200_NVL72, HGX_H100, RACK_KINDS
 from faults.rows import ADDED_GATES, Oracle, Row, load_rows, load_vocabulary
-from faults.trials import seed_of, stated_about, tried
+from faults.trials import graded_row, seed_of, stated_about, tried
 from faults.world import EVERY_NODE, Rack, device_at, gpu_address, hca_address, rack_of
 
 ROWS = load_rows()
@@ -157,6 +158,19 @@ def test_level_full_names_the_adapter_over_which_nccl_fails() -> None:
         graded[level] = (found.held, found.right_component, found.right_action)
         assert {s.node for s in stated if s.outcome in HOLDS} == {oracle.node}
     assert graded == {"standard": (True, False, False), "full": (True, True, True)}
+
+
+def test_a_gpu_that_got_slower_is_found_where_it_is_known() -> None:
+    """A rate 4 % low is within what good GPUs differ by: only the GPU's own earlier nights show it."""
+    row = next(row for row in ROWS if row.id == "two_gpus_of_two_nodes_4_percent_low")
+    assert [graded_row(row, known=known)["right_component"] for known in (False, True)] == [False, True]
+
+
+def test_noise_of_a_night_leaves_the_parts_as_they_are() -> None:
+    rack = Rack("twin0")
+    night = replace(rack, measured="night 1")
+    assert [r.bin_of("n1", 3) for r in (rack, night)] == [rack.bin_of("n1", 3)] * 2
+    assert rack.spread(0.01, "gemm", "n1", 3) != night.spread(0.01, "gemm", "n1", 3)
 
 
 def test_a_slice_of_a_gb200_rack() -> None:
