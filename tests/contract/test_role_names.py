@@ -30,6 +30,7 @@ HOMONYMS = {
     ("main.py", "burnin"): "the verb",
     ("workflows/collect_report.py", "burnin"): "the verb",
     ("core/gates/dcgm_diag.py", "pcie"): "a test of DCGM",
+    ("core/gates/dcgm_errors.py", "pcie"): "a part that an error of DCGM is about",
     ("core/parsers/host_log.py", "kernel"): "what logged an entry",
     ("adapters/inventory/ansible_worker/places.py", "nvlink_domain"): "a variable of a place",
     ("core/rack_comparison.py", "nvlink_domain"): "a variable of a place",
