@@ -65,7 +65,8 @@ def test_a_gpu_that_got_slower_is_named_though_others_are_slower_still() -> None
     found = judged(under_load({6: 0.96}), usual_values(past()))
     assert low(found) == {"gpu6"}
     (warned,) = (r for r in found if r.outcome is Outcome.WARN)
-    assert (warned.rule, warned.value) == ("history", pytest.approx(1000 * 1781 * 0.96 / 1485))
+    assert warned.rule == "history"
+    assert warned.value == pytest.approx(1000 * 1781 * 0.96 / 1485)
     assert "4.0 % below its own average of the last 5 runs" in warned.detail
     assert [r.value for r in found if r.outcome is Outcome.PASS] == [pytest.approx(1000 * 1650 / 1485)]
     assert low(judged(under_load({6: 0.975}), usual_values(past()))) == set()
