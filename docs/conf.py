@@ -75,6 +75,7 @@ NAVIGATION = {
         "reference/storage",
         "reference/validators",
         "reference/gates",
+        "reference/dcgm-errors",
         "reference/baselines",
         "reference/samples",
         "reference/ocptv",

@@ -1,8 +1,9 @@
-"""Every page is in the index, and its links and paths exist. Navigation, anchors and the site: tests/unit/docs_site."""
+"""Every page is in the index, and its links and paths exist. Anchors and the site: tests/unit/docs_site."""
 
 from __future__ import annotations
 
 import re
+import runpy
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,3 +55,10 @@ def test_links_lead_to_files(page: Path) -> None:
 def test_the_index_names_every_page() -> None:
     named = set(re.findall(r"\]\(([^)#]+\.md)\)", (DOCS / "index.md").read_text()))
     assert named == {p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md")} - {"index.md"}
+
+
+def test_the_navigation_names_every_page_once() -> None:
+    """Pages that no toctree names end the build of the site, which only the slow suite runs."""
+    groups: dict[str, tuple[str, ...]] = runpy.run_path(str(DOCS / "conf.py"))["NAVIGATION"]
+    named = [page for pages in groups.values() for page in pages]
+    assert sorted(named) == sorted(p.relative_to(DOCS).with_suffix("").as_posix() for p in DOCS.rglob("*.md") if p != DOCS / "index.md")
