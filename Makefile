@@ -31,7 +31,7 @@ tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, prom
 lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy cli lab on_node tools validators tests contrib
+	$(BIN)/mypy cli lab on_node tools validators tests contrib scripts
 	$(BIN)/lint-imports
 	$(BIN)/yamllint --strict .
 	ANSIBLE_COLLECTIONS_PATH=playbooks/collections $(BIN)/ansible-lint --offline -q

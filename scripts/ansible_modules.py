@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from generated_files import ROOT, write_or_check
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 MODULES = ROOT / "plugins" / "modules"
 FRAGMENTS = ROOT / "plugins" / "doc_fragments"
 PAGE = ROOT / "docs" / "reference" / "ansible-modules.md"
@@ -30,13 +31,7 @@ The modules of the collection `{COLLECTION}`, as `ansible-doc {COLLECTION}.NAME`
 
 def main(argv: list[str]) -> int:
     """Write the page, or with `--check` report whether it is stale."""
-    text = HEAD + "".join(map(_section, sorted(MODULES.glob("*.py"))))
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-    if stale and "--check" not in argv:
-        PAGE.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
-    return int("--check" in argv and stale)
+    return write_or_check({PAGE: HEAD + "".join(map(_section, sorted(MODULES.glob("*.py"))))}, argv)
 
 
 def _section(file: Path) -> str:

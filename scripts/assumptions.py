@@ -11,13 +11,13 @@ import yaml
 
 from clusterctl_lab.package_facts import EL9_FACTS, package_facts
 from clusterctl_lab.stub_catalogue import UNIT_STATES
+from generated_files import ROOT, write_or_check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterctl_lab.package_facts import PackageFact
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "assumptions.md"
 SOURCES = Path(__file__).with_name("profile_sources.yml")
 # Where a comment says that a value or a format is not confirmed.
@@ -44,13 +44,7 @@ its source beside the value. Replace an entry by a fact when you have the machin
 
 def main(argv: list[str]) -> int:
     """Write the page, or with `--check` report whether it is stale."""
-    text = page()
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-    if stale and "--check" not in argv:
-        PAGE.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
-    return int("--check" in argv and stale)
+    return write_or_check({PAGE: page()}, argv)
 
 
 def page() -> str:

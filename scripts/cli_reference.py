@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 from clusterctl.main import cli
 from clusterctl.model.exit_codes import MEANINGS, PRECEDENCE, ExitCode
+from generated_files import ROOT, write_or_check
 
-REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+REFERENCE = ROOT / "docs" / "reference"
 MARK = "<!-- Written by scripts/cli_reference.py. -->"
 
 
 def main(argv: list[str]) -> int:
-    """Write the pages, or list the stale ones with `--check`."""
-    stale = []
-    for name, text in {"cli.md": commands(), "exit-codes.md": exit_codes()}.items():
-        file = REFERENCE / name
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            stale.append(file)
-            if "--check" not in argv:
-                file.write_text(text, encoding="utf-8")
-    for file in stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {file.relative_to(REFERENCE.parents[1])}")
-    return int("--check" in argv and bool(stale))
+    """Write the pages, or report with `--check` which are stale."""
+    return write_or_check({REFERENCE / "cli.md": commands(), REFERENCE / "exit-codes.md": exit_codes()}, argv)
 
 
 def commands() -> str:

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 from clusterctl.adapters.config_keys import KEYS, Key
+from generated_files import ROOT, write_or_check
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "configuration.md"
 SCHEMA = ROOT / "docs" / "reference" / "schemas" / "clusterctl.schema.json"
 BEGIN, END = "<!-- keys: written by scripts/configuration_table.py -->\n", "<!-- end of keys -->\n"
 
 
 def main(argv: list[str]) -> int:
-    """Write page and schema, or report with `--check` whether one is stale."""
-    stale = {
-        file: text for file, text in ((PAGE, page()), (SCHEMA, schema())) if not file.exists() or file.read_text(encoding="utf-8") != text
-    }
-    for file, text in stale.items():
-        if "--check" not in argv:
-            file.write_text(text, encoding="utf-8")
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {file.relative_to(ROOT)}")
-    return int("--check" in argv and bool(stale))
+    """Write page and schema, or report with `--check` which are stale."""
+    return write_or_check({PAGE: page(), SCHEMA: schema()}, argv)
 
 
 def page() -> str:

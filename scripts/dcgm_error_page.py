@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from clusterctl.core.gates.dcgm_errors import dcgm_error_table
+from generated_files import ROOT, write_or_check
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "dcgm-errors.md"
 HEAD = """<!-- Written by scripts/dcgm_error_page.py from cli/clusterctl/core/gates/dcgm_errors.yml. -->
 
@@ -38,13 +37,7 @@ Where nothing was tested, the test is *could not run*, with the reason that is g
 
 def main(argv: list[str]) -> int:
     """Write the page, or with `--check` report whether it is stale."""
-    text = page()
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-    if stale and "--check" not in argv:
-        PAGE.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
-    return int("--check" in argv and stale)
+    return write_or_check({PAGE: page()}, argv)
 
 
 def page() -> str:

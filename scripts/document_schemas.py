@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from clusterctl.model import documents
 from clusterctl.terminal.out import SCHEMA_VERSION
+from generated_files import ROOT, write_or_check
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "schemas"
+FOLDER = ROOT / "docs" / "reference" / "schemas"
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+)$", re.MULTILINE)
 
 
@@ -54,18 +54,10 @@ def _indented(text: str) -> str:
     return re.sub(r"^ {4}(?=\w)", " " * 8, text, flags=re.MULTILINE)
 
 
-def main(arguments: list[str]) -> int:
-    """Write or check all."""
-    stale = 0
-    for kind in documents.DOCUMENTS:
-        file, text = FOLDER / f"{kind}.schema.json", json.dumps(schema_of(kind), indent=2) + "\n"
-        if file.is_file() and file.read_text(encoding="utf-8") == text:
-            continue
-        stale += 1
-        if "--check" not in arguments:
-            file.write_text(text, encoding="utf-8")
-        print(f"{'stale' if '--check' in arguments else 'wrote'}: {file.relative_to(FOLDER.parents[2])}")
-    return int("--check" in arguments and stale > 0)
+def main(argv: list[str]) -> int:
+    """Write the schemas, or report with `--check` which are stale."""
+    texts = {kind: json.dumps(schema_of(kind), indent=2) + "\n" for kind in documents.DOCUMENTS}
+    return write_or_check({FOLDER / f"{kind}.schema.json": text for kind, text in texts.items()}, argv)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,16 @@ import inspect
 import re
 import sys
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from generated_files import ROOT, write_or_check
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 FILTERS = ROOT / "plugins" / "filter"
 MARK = "# Written by scripts/filter_docs.py from the docstring in plugins/filter/{stem}.py.\n---\n"
 COLLECTION = "clusterctl.gpu"
@@ -30,16 +31,7 @@ def main(argv: list[str]) -> int:
     """Write the files and remove those of filters that are gone, or report with `--check` which are stale."""
     sys.path.insert(0, str(ROOT / "playbooks" / "collections"))
     wanted = dict(_documents())
-    stale = [f for f, text in wanted.items() if not f.exists() or f.read_text(encoding="utf-8") != text]
-    gone = [f for f in FILTERS.glob("*.yml") if f not in wanted]
-    if "--check" not in argv:
-        for file in stale:
-            file.write_text(wanted[file], encoding="utf-8")
-        for file in gone:
-            file.unlink()
-    for file in (*stale, *gone):
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {file.relative_to(ROOT)}")
-    return int("--check" in argv and bool(stale or gone))
+    return write_or_check(wanted, argv, unwanted=[f for f in FILTERS.glob("*.yml") if f not in wanted])
 
 
 def _documents() -> Iterator[tuple[Path, str]]:

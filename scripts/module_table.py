@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[1]
+from generated_files import ROOT, write_or_check
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CLI = ROOT / "cli" / "clusterctl"
 TOOLS = ROOT / "tools" / "clusterctl_tools"
 PAGE = ROOT / "docs" / "reference" / "modules.md"
@@ -21,13 +25,7 @@ One line per module of the CLI, floor by floor, from the top, then the tools tha
 
 def main(argv: list[str]) -> int:
     """Write the page, or with `--check` report whether it is stale."""
-    text = page()
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-    if stale and "--check" not in argv:
-        PAGE.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
-    return int("--check" in argv and stale)
+    return write_or_check({PAGE: page()}, argv)
 
 
 def page() -> str:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from generated_files import ROOT, write_or_check
 
 if TYPE_CHECKING:
     from clusterctl.model.node import NodeSpec
 
-ROOT = Path(__file__).resolve().parents[1]
 COMMON = ROOT / "inventory" / "common"
 PAGE = ROOT / "docs" / "reference" / "profiles.md"
 SOURCES = Path(__file__).with_name("profile_sources.yml")
@@ -51,14 +51,8 @@ Values whose source was uncertain. A value that no public source confirms is mar
 
 
 def main(argv: list[str]) -> int:
-    """Write the page, or report with `--check` whether it is stale."""
-    text = page()
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-    if stale and "--check" not in argv:
-        PAGE.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
-    return int("--check" in argv and stale)
+    """Write the page, or with `--check` report whether it is stale."""
+    return write_or_check({PAGE: page()}, argv)
 
 
 def page() -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from generated_files import ROOT, write_or_check
+
 ROLES = ROOT / "roles"
 VALIDATORS = ROOT / "validators" / "clusterctl_validators"
 MARK = "<!-- Written by scripts/role_readmes.py from meta/argument_specs.yml. -->"
@@ -25,20 +25,13 @@ _MARKUP = (
 
 
 def main(argv: list[str]) -> int:
-    """Write the READMEs, or list the stale ones with `--check`."""
-    stale = []
+    """Write the READMEs, or report with `--check` which are stale."""
+    wanted = {}
     for specs in sorted(ROLES.glob("*/meta/argument_specs.yml")):
-        role = specs.parents[1]
-        text = readme(role.name, yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]["main"])
-        file = role / "README.md"
-        found = file.read_text(encoding="utf-8") if file.exists() else MARK
-        if found.startswith(MARK) and found != text:
-            stale.append(file)
-            if "--check" not in argv:
-                file.write_text(text, encoding="utf-8")
-    for file in stale:
-        print(f"{'stale' if '--check' in argv else 'wrote'}: {file.relative_to(ROOT)}")
-    return int("--check" in argv and bool(stale))
+        file = specs.parents[1] / "README.md"
+        if not file.exists() or file.read_text(encoding="utf-8").startswith(MARK):
+            wanted[file] = readme(file.parent.name, yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]["main"])
+    return write_or_check(wanted, argv)
 
 
 def readme(name: str, spec: dict[str, Any]) -> str:

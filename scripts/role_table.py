@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from generated_files import ROOT, write_or_check
+
 PAGE = Path("docs/reference/roles.md")
 EVIDENCE = Path("scripts/role_evidence.yml")
 COLUMNS = ("apply", "check mode", "idempotent", "persists", "validated running", "validated persisted", "molecule")
@@ -48,15 +49,7 @@ def main(argv: list[str], root: Path = ROOT) -> int:
     table = build(root)
     for text in table.missing:
         print(f"{EVIDENCE}: {text}", file=sys.stderr)
-    if table.missing:
-        return 1
-    text, file = page(table), root / PAGE
-    if file.exists() and file.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE}")
-    if "--check" not in argv:
-        file.write_text(text, encoding="utf-8")
-    return int("--check" in argv)
+    return 1 if table.missing else write_or_check({root / PAGE: page(table)}, argv, root=root)
 
 
 def build(root: Path) -> Table:

@@ -73,6 +73,20 @@ def test_a_gpu_that_got_slower_is_named_though_others_are_slower_still() -> None
     assert low(judged(under_load({6: 0.96}), usual_values(past(4)))) == set()
 
 
+@pytest.mark.parametrize("outcome", [(0.93, Outcome.WARN), (0.85, Outcome.FAIL)], ids=["warns", "fails"])
+def test_the_others_keep_their_history_where_a_gpu_is_low_among_them(outcome: tuple[float, Outcome]) -> None:
+    share, expected = outcome
+    results = judged(under_load({5: share}))
+    assert {r.device: r.outcome for r in results if r.reason} == {"gpu5": expected}
+    (others,) = (r for r in results if r.outcome is Outcome.PASS)
+    assert [one.device for one in others.by_device] == [f"gpu{i}" for i in range(8) if i != 5]
+    assert "the other 7" in others.detail
+    nights = [PastResult(r, f"r{i}", f"2026-01-{i + 1:02}") for i in range(5) for r in results]
+    found = judged(under_load({5: share, 6: 0.96}), usual_values(nights))
+    assert low(found) == {"gpu6"}
+    assert {r.device for r in found if r.outcome is expected} >= {"gpu5"}
+
+
 def test_every_gpu_that_got_slower_is_named() -> None:
     assert low(judged(under_load({2: 0.95, 5: 0.96}), usual_values(past()))) == {"gpu2", "gpu5"}
 
@@ -86,6 +100,12 @@ def test_the_load_is_repeated_once(again: dict[int, float], names: set[str]) -> 
     found = judged([*first, *under_load(again, again=True)], usual)
     assert low(found) == names
     assert all("also when it was repeated" in r.detail for r in found if r.reason is GateReason.BELOW_HISTORY)
+
+
+def test_a_repeat_without_a_figure_is_no_second_measurement() -> None:
+    ended = [replace(r, exit_status=1, stdout="") for r in under_load(again=True)]
+    (warned,) = (r for r in judged([*under_load({6: 0.96}), *ended], usual_values(past())) if r.reason is GateReason.BELOW_HISTORY)
+    assert "the repeat gave no figure" in warned.detail
 
 
 def test_healthy_gpus_are_not_repeated() -> None:
@@ -137,6 +157,11 @@ def test_a_disk_that_got_slower_is_named_after_two_repeats() -> None:
     still = [disks_read({4: 6.57}, f"again.{i}") for i in (1, 2)]
     assert [(r.outcome, r.device) for r in found(slow, *still, usual=usual) if r.reason] == [(Outcome.WARN, "nvme4n1")]
     assert [r for r in found(slow, still[0], healthy[1], usual=usual) if r.reason] == []
+    beside = [disks_read({4: 6.57, 6: 6.1}, step) for step in ("solo", "again.1", "again.2")]
+    assert {r.device: (r.outcome, r.rule) for r in found(*beside, usual=usual) if r.reason} == {
+        "nvme4n1": (Outcome.WARN, "history"),
+        "nvme6n1": (Outcome.FAIL, "peers"),
+    }
 
 
 RATE = st.floats(400, 500)

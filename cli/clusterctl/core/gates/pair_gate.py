@@ -149,7 +149,9 @@ class PairGate(Gate[P]):
         simulated = any(r.simulated for r in evidence.records)
         judged = [s for s in evidence.judged if s.name in taking]
         verdicts = (device_result(self, findings, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
-        compared = (against_history(v, evidence.usual, repeated=findings.was_repeated((v.node, v.device))) for v in verdicts)
+        compared = (
+            against_history(v, evidence.usual, (v.device,) if findings.was_repeated((v.node, v.device)) else None) for v in verdicts
+        )
         return tuple(chain.from_iterable(compared))
 
     def _below_history(self, evidence: Evidence) -> tuple[End, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.judging.each_device import passing_devices
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.peers import LEAST_PEERS, standings
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
+from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -28,7 +29,9 @@ def judge_rates(
     own = {key: rate for key, rate in rates.items() if key[0] == blank.node}
     beside = standings(own, classes, LEAST_DISKS)
     fleet = standings(rates, classes)
-    low, alone = [], []
+    low: list[GateResult] = []
+    alone: list[str] = []
+    passing: dict[str, float] = {}
     for key, rate in sorted(own.items()):
         # Assumed: the limits of all peers hold for disks, too. Oracle's check (oci-hpc, active_healthcheck.py) takes 2 %, no vendor says how far good disks differ.
         outcome, standing = min(((s.outcome, s) for s in (beside[key], fleet[key])), key=lambda o: _RANK[o[0]])
@@ -37,15 +40,13 @@ def judge_rates(
             low.append(replace(found, found=f"{limit_text(rate)} {blank.unit}", detail=standing.text(blank.unit)))
         elif all(s.peers < s.least for s in (beside[key], fleet[key])):
             alone.append(key[1])
+        else:
+            passing[key[1]] = rate
     yield from low
     if alone and not floored:
         detail = f"{', '.join(alone)}: fewer than {LEAST_DISKS} equal disks on the node, fewer than {LEAST_PEERS} in the run, and no floor"
         yield replace(blank, outcome=Outcome.COULD_NOT_RUN, rule="baseline", detail=detail, reason=GateReason.NO_BASELINE)
+    elif passing:
+        yield passing_devices(blank, passing, beside_bad=bool(low))
     elif not low:
-        compared = {key[1]: rate for key, rate in own.items() if key[1] not in alone}
-        if compared:
-            least, most = (limit_text(v) for v in (min(compared.values()), max(compared.values())))
-            each = tuple(DeviceValue(*item) for item in sorted(compared.items()))
-            yield replace(blank, found=f"{least} to {most} {blank.unit}", value=min(compared.values()), by_device=each)
-        else:
-            yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} disks are not a comparison")
+        yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} disks are not a comparison")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.gates.judging.each_device import passing_devices
 from clusterctl.core.gates.judging.gpu_trace import LEAST_SAMPLES, read_trace
 from clusterctl.core.gates.judging.limits import compare_with_limits, floors, limit_text
 from clusterctl.core.gates.judging.peers import FAIL, WARN, standings
@@ -12,7 +13,7 @@ from clusterctl.core.gates.judging.power_limits import LEAST_GPUS, by_power_limi
 from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpu_power_limit_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome, Sample
+from clusterctl.model.gate_result import GateResult, Outcome, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -180,7 +181,8 @@ def _against(
     beside = standings(own, dict.fromkeys(own, node), LEAST_GPUS)
     fleet = standings(values, {key: models[key[0]] for key in values})
     blank = GateResult(gate.name, node, Outcome.PASS, figure.rule, figure.metric, unit=figure.unit)
-    low = []
+    low: list[GateResult] = []
+    passing: dict[str, float] = {}
     for key, value in sorted(own.items()):
         outcome, standing = min(((s.outcome_at(figure.fail, figure.warn), s) for s in (beside[key], fleet[key])), key=lambda o: _RANK[o[0]])
         if outcome is not Outcome.PASS:
@@ -188,11 +190,10 @@ def _against(
                 blank, outcome=outcome, device=key[1], value=value, reason=GateReason.BELOW_PEERS, detail=standing.text(figure.unit)
             )
             low.append(replace(bad, expected="as its peers", found=f"{limit_text(value)} {figure.unit}"))
-    if low:
-        yield from low
-    elif all(standing.peers < standing.least for key in own for standing in (beside[key], fleet[key])):
+        else:
+            passing[key[1]] = value
+    yield from low
+    if not low and all(standing.peers < standing.least for key in own for standing in (beside[key], fleet[key])):
         yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} GPUs are not a comparison")
-    else:
-        least, most = (limit_text(v) for v in (min(own.values()), max(own.values())))
-        each = tuple(DeviceValue(gpu, value) for (_node, gpu), value in sorted(own.items()))
-        yield replace(blank, found=f"{least} to {most} {figure.unit}", value=min(own.values()), by_device=each)
+    elif passing:
+        yield passing_devices(blank, passing, beside_bad=bool(low))

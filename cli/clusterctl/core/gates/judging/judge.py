@@ -12,7 +12,7 @@ from clusterctl.core.gates.judging.low_alike import low_alike
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.judging.own_history import against_history
 from clusterctl.core.gates.judging.peers import by_peers
-from clusterctl.core.gates.judging.reading import gate_raised
+from clusterctl.core.gates.judging.reading import gate_raised, read_record
 from clusterctl.core.gates.judging.reboots import by_reboots
 from clusterctl.core.gates.planning.step import AGAIN
 from clusterctl.core.gates.registry import all_gates, gate_named
@@ -91,9 +91,12 @@ def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
 
 def _by_others(gate: Gate[Any], results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
     """Against equal nodes of the run, then against the node's own past."""
-    repeated = {r.node for r in evidence.records if r.step.partition(".")[0] == AGAIN}
+    repeated: dict[str, set[str]] = {}
+    for record in (r for r in evidence.records if r.step.partition(".")[0] == AGAIN):
+        devices = {s.device or record.device for s in read_record(gate, record).samples}
+        repeated.setdefault(record.node, set()).update(devices)
     for result in by_peers(results, evidence):
-        for one in against_history(result, evidence.usual, repeated=result.node in repeated):
+        for one in against_history(result, evidence.usual, repeated.get(result.node)):
             action = gate.hint(one) if one.reason is GateReason.BELOW_HISTORY else ""
             yield replace(one, hint=f"{one.hint}; if nothing did: {action}") if action else one
 

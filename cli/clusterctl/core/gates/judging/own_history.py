@@ -14,7 +14,7 @@ from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
 from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, HistoryKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.model.own_history import PastResult
     from clusterctl.model.part import PartRow
@@ -60,8 +60,11 @@ def is_low(result: GateResult, usual: Mapping[HistoryKey, float]) -> bool:
     return bool(_low(result, usual))
 
 
-def against_history(result: GateResult, usual: Mapping[HistoryKey, float], *, repeated: bool) -> Iterator[GateResult]:
-    """A warning where a result is low, and stayed so if its device was measured again in the same burn-in; for each low device of a node beside the node's result."""
+def against_history(result: GateResult, usual: Mapping[HistoryKey, float], repeated: Collection[str] | None = None) -> Iterator[GateResult]:
+    """A warning where a result is low, and stayed so if its device was measured again in the same burn-in; for each low device of a node beside the node's result.
+
+    `repeated`: the devices of which a repeat has a figure; None where the node was measured once.
+    """
     low = _low(result, usual)
     if not low or low[0][0] != key_of(result):
         yield result
@@ -69,7 +72,7 @@ def against_history(result: GateResult, usual: Mapping[HistoryKey, float], *, re
         average = usual[key]
         text = (
             f"{limit_text(value)} {result.unit} is {100 * (1 - value / average):.1f} % below its own average of the last {LAST_RUNS} runs, "
-            f"{limit_text(average)} {result.unit}, {'also when it was repeated' if repeated else 'not repeated'}"
+            f"{limit_text(average)} {result.unit}, {_repeat_text(key.device, repeated)}"
         )
         warning = replace(
             result,
@@ -83,6 +86,12 @@ def against_history(result: GateResult, usual: Mapping[HistoryKey, float], *, re
             yield warning
         else:
             yield replace(warning, device=key.device, value=value, found=f"{limit_text(value)} {result.unit}", detail=text, by_device=())
+
+
+def _repeat_text(device: str, repeated: Collection[str] | None) -> str:
+    if repeated is None:
+        return "not repeated"
+    return "also when it was repeated" if device in repeated or (repeated and not device) else "the repeat gave no figure"
 
 
 def _low(result: GateResult, usual: Mapping[HistoryKey, float]) -> tuple[tuple[HistoryKey, float], ...]:
