@@ -93,6 +93,15 @@ def test_flaps_that_the_kernel_log_still_shows_are_no_new_ones(store: Store) -> 
     assert store.trouble_sources("2026-01-01", [N2]).flaps == ()
 
 
+@pytest.mark.parametrize("changed", [{"expected": "at most 1 within 12 h"}, {"severity": Severity.MAJOR}, {"hint": "reworded"}], ids=str)
+def test_losses_that_are_judged_in_another_way_are_no_new_ones(store: Store, changed: dict[str, Any]) -> None:
+    """As after a new limit of the site, or a new release."""
+    store.start_run(a_run())
+    for finding in (flapping(3), replace(flapping(3), **changed)):
+        store.save_findings(a_run().id, findings(finding))
+    assert len(store.trouble_sources("2026-01-01").flaps) == 1
+
+
 def worst(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     assert main.call(["history", *words, "--worst", "-o", "json"]) == 0
     data = json.loads(capsys.readouterr().out)

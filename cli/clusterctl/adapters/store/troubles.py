@@ -80,28 +80,28 @@ def _bad(row: Row[Any]) -> BadResult:
 
 
 def _flaps(connection: Connection, since: str, nodes: Iterable[str] | None) -> Iterator[Trouble]:
-    """A finding that is seen again as it was shows no new loss: kernel log and counters, which the checks read, keep the old ones.
+    """A finding that shows the losses of an earlier one shows no new loss, however it is judged now: kernel log and counters, which the checks read, keep the old ones.
 
     What has its cause above the node is held against none of its parts.
     """
     f, v = t.finding_values.c, t.validations.c
     failing = and_(f.outcome == Outcome.FAIL.value, f.check.endswith(link_flaps.END, autoescape=True), f.above == "")
-    found = connection.execute(select(f.id, f.check).where(failing))
-    devices = {r.id: device for r in found if (device := link_flaps.flapping_device(r.check))}
-    if not devices:
+    found = connection.execute(select(f.id, f.check, f.found).where(failing))
+    losses = {r.id: (device, r.check, r.found) for r in found if (device := link_flaps.flapping_device(r.check))}
+    if not losses:
         return
     query = select(v.node, v.run_id, v.at, v.finding_set_id).where(v.at >= since, v.finding_set_id.is_not(None)).order_by(v.id)
     rows = [tuple(r) for r in _of(connection, query, v.node, nodes)]
     flapping = {
-        number: [value for value in devices if any(first <= value <= last for first, last in ranges)]
+        number: [losses[value] for value in losses if any(first <= value <= last for first, last in ranges)]
         for number, ranges in finding_sets.read_ranges(connection, {r[3] for r in rows}).items()
     }
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, ...]] = set()
     for node, run_id, at, number in rows:
-        for value in flapping[number]:
-            if (node, value) not in seen:
-                seen.add((node, value))
-                yield Trouble(node, TroubleKind.LINK_FLAP, at, run_id, devices[value])
+        for loss in flapping[number]:
+            if (node, *loss) not in seen:
+                seen.add((node, *loss))
+                yield Trouble(node, TroubleKind.LINK_FLAP, at, run_id, loss[0])
 
 
 def _parts(connection: Connection, nodes: Iterable[str]) -> tuple[PartSpan, ...]:
