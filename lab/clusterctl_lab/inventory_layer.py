@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from clusterctl_lab.bmc.accounts import Account
 from clusterctl_lab.layout import FIRST_HOST
 from clusterctl_lab.node_hardware import hardware_of
 from clusterctl_lab.ssh_keys import known_hosts_text
@@ -18,20 +19,23 @@ if TYPE_CHECKING:
 
     from clusterctl_lab.layout import LabNode, LabPaths, LabRack
 
-BMC_USER = "clusterctl"
+BMC_USER, BMC_READER = "clusterctl", "auditor"
 # Rail k of rack r has the subnet 10.<this + k>.r.0/24, which exists only inside the nodes.
 _FIRST_RAIL_NET = 100
 _HEADER = "# Written by `clusterctl lab up`; `clusterctl lab down` removes it.\n"
 
 
 def write_layer(paths: LabPaths, racks: Sequence[LabRack]) -> None:
-    """Write `hosts/hosts.yml`, `known_hosts` and, once, a random BMC password (mode 0600) for all racks of this lab."""
+    """Write `hosts/hosts.yml`, `known_hosts` and, once, random passwords of the accounts of BMCs (mode 0600) for all racks of this lab."""
     nodes = [node for rack in racks for node in rack.nodes]
     paths.known_hosts.write_text(known_hosts_text(paths, nodes), encoding="ascii")
     secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
     secret.parent.mkdir(parents=True, exist_ok=True)
     if not secret.exists():
-        _write_secret(secret, {"bmc_user": BMC_USER, "bmc_password": secrets.token_urlsafe(18)})
+        accounts = {"bmc": BMC_USER, "bmc_readonly": BMC_READER}
+        _write_secret(
+            secret, {f"{k}_{n}": v for k, user in accounts.items() for n, v in (("user", user), ("password", secrets.token_urlsafe(18)))}
+        )
     children = {rack.group: {"hosts": dict.fromkeys(n.name for n in rack.nodes)} for rack in racks}
     hosts = {n.name: {**_place(rack, n), **_domain(paths, rack, n), **_rails(paths, rack, n)} for rack in racks for n in rack.nodes}
     groups = {"clusterctl_lab": {"hosts": hosts, "vars": _shared(paths)}, **_profiles(paths, nodes), **children}
@@ -39,10 +43,11 @@ def write_layer(paths: LabPaths, racks: Sequence[LabRack]) -> None:
     (paths.hosts_dir / "hosts.yml").write_text(text, encoding="utf-8")
 
 
-def bmc_credentials(paths: LabPaths) -> tuple[str, str]:
-    """User and password of the lab's BMCs."""
+def bmc_accounts(paths: LabPaths) -> tuple[Account, ...]:
+    """The accounts of the lab's BMCs; labs of earlier versions have no second one."""
     data = yaml.safe_load((paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml").read_text(encoding="utf-8"))
-    return str(data["bmc_user"]), str(data["bmc_password"])
+    named = [(data.get(f"{kind}_user"), data.get(f"{kind}_password"), kind == "bmc") for kind in ("bmc", "bmc_readonly")]
+    return tuple(Account(str(user), str(password), may_change=may_change) for user, password, may_change in named if user)
 
 
 def remove_layer(paths: LabPaths) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from clusterctl import main
 from clusterctl.model.exit_codes import ExitCode
-from support.redfish_bmc import PASSWORD, USER, Bmc
+from support.redfish_bmc import PASSWORD, READER, READER_PASSWORD, USER, Bmc
 from support.redfish_tree import invented
 from support.roles import ROOT
 from support.ssh_node import SshNode
@@ -65,11 +65,12 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Site]:
     tree = invented()
-    tree[SYSTEM] |= {"PowerState": "On", "SerialNumber": "S1"}
+    tree[SYSTEM] |= {"@odata.id": SYSTEM, "PowerState": "On", "SerialNumber": "S1"}
     with Bmc(tree, tmp_path) as bmc:
         made = Site(tmp_path, bmc, capsys)
         with made.node as node:
             access = {"bmc_url": bmc.url, "bmc_user": USER, "bmc_password": PASSWORD, "bmc_ca_file": str(bmc.ca_file)}
+            access |= {"bmc_readonly_user": READER, "bmc_readonly_password": READER_PASSWORD}
             node.write_site(tmp_path / "site", rack="rack-12", **access)
             yield made
 
@@ -120,6 +121,19 @@ def test_a_bmc_is_read_in_any_state_of_the_node(site: Site) -> None:
     code, page, _ = site.run("bmc", "n1")
     assert code == ExitCode.UNREACHABLE
     assert "its BMC cannot be read: /redfish/v1/: HTTP 503" in page
+
+
+def test_an_account_that_may_only_read_is_tried_where_it_is_asked_for(site: Site) -> None:
+    site.json("bmc", "n1")
+    assert {method for method, _ in site.bmc.requests} == {"GET"}
+    (found,) = site.json("bmc", "n1", "--only", "protocols", "--only", "accounts")["nodes"]
+    assert (found["accounts"]["refused"], found["accounts"]["logged"]) == (True, None)
+    code, page, err = site.run("bmc", "n1", "--only", "accounts")
+    assert (code, f"change with {READER}, which may only read: refused (HTTP 403" in page) == (0, True)
+    assert READER_PASSWORD not in page + err
+    site.bmc.reader_status = (401, 401)
+    code, page, _ = site.run("bmc", "n1", "--only", "accounts")
+    assert (code, f"accounts: cannot be read: {READER} may not even read" in page) == (ExitCode.UNREACHABLE, True)
 
 
 def test_parts_are_read_over_ssh_and_shown_from_the_record(site: Site) -> None:

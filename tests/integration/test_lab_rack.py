@@ -13,7 +13,7 @@ import pytest
 
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl_lab.bmc import server_process
-from clusterctl_lab.inventory_layer import bmc_credentials
+from clusterctl_lab.inventory_layer import bmc_accounts
 from clusterctl_lab.layout import lab_node
 from clusterctl_lab.podman import podman
 from clusterctl_validators import boot_log, link_log
@@ -220,10 +220,11 @@ def test_a_node_on_which_a_foreign_program_runs_is_not_measured(rack: DemoRack, 
 def reset(ssh: LabSsh, kind: str) -> None:
     """Reset N2 by its BMC and wait until it is back."""
     before = ssh.boot_id(N2)
+    account = bmc_accounts(ssh.paths)[0]
     request = urllib.request.Request(  # noqa: S310 always https
         f"{lab_node(N2).bmc_url}/redfish/v1/Systems/System.1/Actions/ComputerSystem.Reset",
         data=json.dumps({"ResetType": kind}).encode(),
-        headers={"Authorization": "Basic " + base64.b64encode(":".join(bmc_credentials(ssh.paths)).encode()).decode()},
+        headers={"Authorization": "Basic " + base64.b64encode(f"{account.user}:{account.password}".encode()).decode()},
     )
     trusted = ssl.create_default_context(cafile=str(ssh.paths.bmc_certificate))
     with urllib.request.urlopen(request, context=trusted, timeout=60) as answer:  # noqa: S310

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from clusterctl.model.errors import LabError
 from clusterctl_lab.bmc import power
 from clusterctl_lab.bmc.__main__ import TlsServer
+from clusterctl_lab.bmc.accounts import Account
 from clusterctl_lab.bmc.certificate import write_certificate
 from clusterctl_lab.bmc.handler import Bmc, BmcHandler
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 USER = "admin"
 PASSWORD = "planted-secret-7"
+ACCOUNTS = (Account(USER, PASSWORD), Account("auditor", "planted-secret-8", may_change=False))
 
 
 @dataclass
@@ -59,7 +61,7 @@ def served(folder: Path) -> Iterator[tuple[str, Path]]:
     write_certificate(folder / "ca.pem", folder / "key.pem", ["127.0.0.1"])
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "ca.pem", folder / "key.pem")
-    bmc = Bmc("r12-n01", folder / "bmc.json", USER, PASSWORD)
+    bmc = Bmc("r12-n01", folder / "bmc.json", ACCOUNTS)
     server = TlsServer(("127.0.0.1", 0), type("Handler", (BmcHandler,), {"bmc": bmc}))
     server.tls = tls
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from support.redfish_tree import Tree
 
 USER, PASSWORD = "admin", "planted-Zq7-bmc-secret"
-_OK = 200
-_AUTHORIZATION = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+_OK, _FORBIDDEN = 200, 403
+READER, READER_PASSWORD = "auditor", "planted-Xw3-reader"
+_AUTHORIZATION, _READER = (
+    "Basic " + base64.b64encode(f"{u}:{p}".encode()).decode() for u, p in ((USER, PASSWORD), (READER, READER_PASSWORD))
+)
 
 
 class Bmc:
@@ -31,6 +34,7 @@ class Bmc:
         ignores: attributes that the BIOS silently does not apply at a reset.
         down: all requests are answered with 503.
         anonymous: HTTP status for requests without an account; 0 = the connection is closed.
+        reader_status: HTTP status for reads of the account that may only read, and for its changes; `reader_log`: the collection of entries that gets one for its change.
         resets: the reset types that were accepted; the power state follows them.
         refused: the reset types that are refused.
         overrides: the boot overrides that were set; refused with the text `no_override` if that is not empty.
@@ -47,6 +51,8 @@ class Bmc:
         self.ignores: set[str] = set()
         self.down = False
         self.anonymous = 401
+        self.reader_status = (200, 403)
+        self.reader_log = ""
         self.resets: list[str] = []
         self.refused: set[str] = set()
         self.overrides: list[dict[str, Any]] = []
@@ -246,10 +252,26 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return False
             self._refuse(bmc.anonymous, "The request needs an account.")
+        elif self.headers.get("Authorization") == _READER:
+            return self._reader_allowed()
         elif self.headers.get("Authorization", _AUTHORIZATION) != _AUTHORIZATION and self.path.rstrip("/") != "/redfish/v1":
             self._refuse(401, "The credentials are not valid.")
         else:
             return True
+        return False
+
+    def _reader_allowed(self) -> bool:
+        bmc = self.server.bmc
+        status = bmc.reader_status[self.command != "GET"]
+        if self.command == "GET" and status == _OK:
+            return True
+        if self.command != "GET" and bmc.reader_log:
+            entries = bmc.tree[bmc.reader_log]["Members"]
+            entries.append({"Id": str(len(entries) + 1), "Created": "2026-03-01T00:00:00Z", "Message": f"PATCH by {READER}: {status}"})
+        if status == _OK:
+            self._answer(200, {})
+        else:
+            self._refuse(status, "There are insufficient privileges." if status == _FORBIDDEN else "No.")
         return False
 
     def _refuse(self, code: int, text: str) -> None:

@@ -7,6 +7,7 @@ import rich_click as click
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
 
 _SECTIONS = ("log", "sensors", "protocols", "console")
+_ACCOUNTS = "accounts"
 
 
 @click.command("bmc")
@@ -14,7 +15,12 @@ _SECTIONS = ("log", "sensors", "protocols", "console")
 @inventory_option
 @limit_option
 @vault_option
-@click.option("--only", type=click.Choice(_SECTIONS), multiple=True, help="Only this section; repeat for several.")
+@click.option(
+    "--only",
+    type=click.Choice([*_SECTIONS, _ACCOUNTS]),
+    multiple=True,
+    help="Only this section; repeat for several. `accounts`, which tries a change, is shown only where it is named.",
+)
 @click.option("--entries", type=click.IntRange(1, 2000), default=20, show_default=True, help="Newest entries of each log.")
 @output_option
 @click.pass_context
@@ -30,6 +36,8 @@ def command(
     output: str,
 ) -> int:
     """Show what the BMCs of TARGET tell: event log, sensors, enabled protocols, serial console. Changes nothing and contacts no node.
+
+    `--only accounts` sets the asset tag of the machine to what it is, with bmc_readonly_user: the BMC must refuse that, and log it.
 
     Exits with 4 if a BMC, or a section of it, could not be read.
     """

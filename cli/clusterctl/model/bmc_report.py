@@ -7,12 +7,13 @@ from enum import StrEnum
 
 
 class BmcSection(StrEnum):
-    """The parts of a report; each costs requests of its own."""
+    """The parts of a report; each costs requests of its own. All but `accounts`, which tries a change, only read."""
 
     LOG = "log"
     SENSORS = "sensors"
     PROTOCOLS = "protocols"
     CONSOLE = "console"
+    ACCOUNTS = "accounts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,23 @@ class Console:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountCheck:
+    """What came of a change that was tried with an account that may only read.
+
+    Attributes:
+        user: that account.
+        refused: whether the BMC refused it for lack of privilege; None if it refused it for another reason, so that neither is seen.
+        answer: what the BMC answered.
+        logged: the entry that its logs have of the account since then; None if there is none.
+    """
+
+    user: str
+    refused: bool | None
+    answer: str
+    logged: LogEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BmcReport:
     """The report of one node.
 
@@ -66,6 +84,7 @@ class BmcReport:
         problem: why it could not be read; then everything else is empty.
         verified: whether the certificate of its TLS connection was verified.
         answers_without_account: whether Redfish lists its systems to requests without an account; None if it is not known.
+        accounts: whether it enforces the roles of its accounts and logs their use; None if that was not tried.
         missing: sections that could not be read, with the reason.
     """
 
@@ -83,6 +102,7 @@ class BmcReport:
     protocols: tuple[Protocol, ...] = ()
     answers_without_account: bool | None = None
     consoles: tuple[Console, ...] = ()
+    accounts: AccountCheck | None = None
     missing: tuple[tuple[BmcSection, str], ...] = ()
 
     def any_enabled(self, name: str) -> bool | None:

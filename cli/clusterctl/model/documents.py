@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 # Pydantic reads the annotations when the schemas are generated.
-from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
+from clusterctl.model.bmc_report import AccountCheck, Console, LogEntry, Protocol, Sensor  # noqa: TC001
 from clusterctl.model.node_log import NodeLog  # noqa: TC001
 from clusterctl.model.notice import NoticeState  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
@@ -111,6 +111,7 @@ class ReadBmc:
         tls_verified: whether the certificate of its TLS connection was verified.
         ipmi_over_lan: null if the BMC does not say; so for the next two.
         redfish_without_account: whether Redfish lists its systems to requests without an account; null if that was not queried, or the answer shows neither.
+        accounts: what came of a change that was tried with an account that may only read; null if that was not asked for, or could not be tried.
         missing: section -> why it could not be read.
     """
 
@@ -131,6 +132,7 @@ class ReadBmc:
     consoles: tuple[Console, ...] = ()
     sensors: tuple[Sensor, ...] = ()
     log: tuple[LogEntry, ...] = ()
+    accounts: AccountCheck | None = None
     missing: dict[str, str] = field(default_factory=dict)
 
 

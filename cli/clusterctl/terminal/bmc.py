@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.model.bmc_report import BmcReport, Sensor
 
 _IPMI, _HTTP = "IPMI", "HTTP"
+_CHANGES = {True: "refused", False: "accepted: its roles are not enforced", None: "refused for another reason"}
 _ANSWERS = {True: "answered: anybody on its network can read it", False: "refused", None: "unknown"}
 
 
@@ -47,6 +48,12 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
         out.print_text(f"  IPMI over LAN: {_said(r.any_enabled(_IPMI))}; HTTP without TLS: {_said(r.any_enabled(_HTTP))}")
         out.print_text(f"  Redfish without an account: {_ANSWERS[r.answers_without_account]}")
         _table(("BMC", "PROTOCOL", "ENABLED", "PORT"), [(p.manager, p.name, _said(p.enabled), str(p.port or "-")) for p in r.protocols])
+    if r.accounts is not None:
+        logged = r.accounts.logged
+        out.print_text(
+            f"  change with {printable(r.accounts.user)}, which may only read: {_CHANGES[r.accounts.refused]} ({printable(r.accounts.answer)})"
+        )
+        out.print_text(f"  its logs name the account: {printable(f'{logged.log} {logged.id}: {logged.message}') if logged else 'no'}")
     if BmcSection.CONSOLE in sections:
         rows = [(c.place, c.kind, _said(c.enabled), c.detail) for c in r.consoles]
         _table(("AT", "CONSOLE", "ENABLED", "DETAIL"), rows, "  no serial console")
@@ -95,5 +102,6 @@ def _document(r: BmcReport) -> ReadBmc | UnreadBmc:
         consoles=r.consoles,
         sensors=r.sensors,
         log=r.log,
+        accounts=r.accounts,
         missing={section.value: why for section, why in r.missing},
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl_lab.bmc.handler import Bmc, BmcHandler
-from clusterctl_lab.inventory_layer import bmc_credentials
+from clusterctl_lab.inventory_layer import bmc_accounts
 from clusterctl_lab.layout import BMC_PORT, LabPaths, lab_node
 from clusterctl_lab.node_hardware import hardware_of
 
@@ -41,11 +41,11 @@ class TlsServer(ThreadingHTTPServer):
 def main(root: Path, names: list[str]) -> None:
     """Serve until SIGTERM or SIGINT."""
     paths = LabPaths(root)
-    user, password = bmc_credentials(paths)
+    accounts = bmc_accounts(paths)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(paths.bmc_certificate, paths.bmc_key)
     for name in names:
-        bmc = Bmc(name, paths.node_dir(name) / "bmc.json", user, password, hardware_of(paths, name))
+        bmc = Bmc(name, paths.node_dir(name) / "bmc.json", accounts, hardware_of(paths, name))
         server = TlsServer((lab_node(name).bmc_address, BMC_PORT), type("Handler", (BmcHandler,), {"bmc": bmc}))
         server.tls = tls
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hmac
 import json
 import logging
 import threading
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterctl.model.errors import LabError
 from clusterctl_lab.bmc import bios, documents, event_log, metadata, power, settings
+from clusterctl_lab.bmc.accounts import Account, account_of
 from clusterctl_lab.bmc.sessions import Sessions
 from clusterctl_lab.simulator import boot_source
 from clusterctl_lab.simulator.hardware_kinds import HGX_H100
@@ -39,15 +39,14 @@ class Bmc:
     Attributes:
         node: name of its node.
         settings: file that stores the node's BIOS and boot settings.
-        user, password: the only accepted credentials.
+        accounts: the only accepted credentials.
         lock: serializes changes of the settings.
         sessions: who is logged in by token.
     """
 
     node: str
     settings: Path
-    user: str
-    password: str = field(repr=False)
+    accounts: tuple[Account, ...]
     hardware: Hardware = HGX_H100
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     sessions: Sessions = field(default_factory=Sessions, repr=False)
@@ -103,18 +102,27 @@ class BmcHandler(BaseHTTPRequestHandler):
         """Refuse what the rules refuse, in their order; then act."""
         self._body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _BODY_LIMIT))
         self._path = self.path.partition("?")[0].rstrip("/")
-        login = self.command == "POST" and self._path in _LOGIN
-        reads = self.command in ("GET", "HEAD")
+        account = self._account()
         if self.headers.get("OData-Version", metadata.ODATA_VERSION) != metadata.ODATA_VERSION:
             self._refuse(HTTPStatus.PRECONDITION_FAILED, f"OData-Version {metadata.ODATA_VERSION} is supported")
-        elif not (login or (reads and self._path in metadata.PUBLIC) or self._authorized()):
+        elif account is None and not self._is_public():
             self._refuse(HTTPStatus.UNAUTHORIZED, "authentication required")
+        elif account and not account.may_change and self.command in ("PATCH", "POST", "PUT"):
+            with self.bmc.lock:
+                event_log.add_event(
+                    self.bmc.event_file, time.time(), f"{self.command} {self._path} by {account.user} refused: no privilege"
+                )
+            self._refuse(HTTPStatus.FORBIDDEN, "There are insufficient privileges for the account to perform the requested operation.")
         elif self.command in self._methods():
             self._run(action)
         elif self._methods() or self._resource():
             self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, f"{self.command} is not supported by {self._path}")
         else:
             self._refuse(HTTPStatus.NOT_FOUND, f"no resource {self.path}")
+
+    def _is_public(self) -> bool:
+        """Whether a request needs no account: a login, and what is read before one."""
+        return self._path in (_LOGIN if self.command == "POST" else metadata.PUBLIC if self.command in ("GET", "HEAD") else ())
 
     def _methods(self) -> tuple[str, ...]:
         """The methods that the path supports; of one that is only read, none before the resource is known to exist."""
@@ -124,7 +132,7 @@ class BmcHandler(BaseHTTPRequestHandler):
         if own:
             return own
         name = self._path.removeprefix(f"{documents.SESSIONS}/")
-        if name in self.bmc.sessions.names():
+        if name in self.bmc.sessions.users():
             return ("GET", "HEAD", "DELETE")
         return ("GET", "HEAD") if self.command in ("GET", "HEAD") or self._path in metadata.PUBLIC else ()
 
@@ -133,8 +141,8 @@ class BmcHandler(BaseHTTPRequestHandler):
             now = power.power_state(self.bmc.node)
             current = self._settings_now(now.started_at)
         events = event_log.load_events(self.bmc.event_file)
-        sessions = dict.fromkeys(self.bmc.sessions.names(), self.bmc.user)
-        return documents.resource(self._path, self.bmc.node, current, self.bmc.hardware, on=now.on, events=events, sessions=sessions)
+        users = self.bmc.sessions.users()
+        return documents.resource(self._path, self.bmc.node, current, self.bmc.hardware, on=now.on, events=events, sessions=users)
 
     def _settings_now(self, started_at: float) -> settings.Settings:
         """The settings after the last start; a start that has not been seen before is noted, with an event if it booted from the network."""
@@ -195,12 +203,13 @@ class BmcHandler(BaseHTTPRequestHandler):
 
     def _login(self) -> None:
         given = self._json()
-        if not self._is_account(f"{given.get('UserName')}:{given.get('Password')}".encode()):
+        account = account_of(self.bmc.accounts, f"{given.get('UserName')}:{given.get('Password')}".encode())
+        if account is None:
             self._refuse(HTTPStatus.UNAUTHORIZED, "unknown name or password")
             return
-        name, token = self.bmc.sessions.begin()
+        name, token = self.bmc.sessions.begin(account)
         headers = {"Location": f"{documents.SESSIONS}/{name}", "X-Auth-Token": token}
-        self._answer(HTTPStatus.CREATED, documents.session_document(name, self.bmc.user), headers)
+        self._answer(HTTPStatus.CREATED, documents.session_document(name, account.user), headers)
 
     def _delete(self) -> None:
         self.bmc.sessions.end(self._path.rpartition("/")[2])
@@ -214,18 +223,15 @@ class BmcHandler(BaseHTTPRequestHandler):
         except LabError as e:
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(e))
 
-    def _authorized(self) -> bool:
+    def _account(self) -> Account | None:
         token = self.headers.get("X-Auth-Token")
         if token is not None:
-            return self.bmc.sessions.accept(token)
+            return self.bmc.sessions.account_of(token)
         kind, _, encoded = self.headers.get("Authorization", "").partition(" ")
         try:
-            return kind == "Basic" and self._is_account(base64.b64decode(encoded, validate=True))
+            return account_of(self.bmc.accounts, base64.b64decode(encoded, validate=True)) if kind == "Basic" else None
         except binascii.Error:
-            return False
-
-    def _is_account(self, given: bytes) -> bool:
-        return hmac.compare_digest(given, f"{self.bmc.user}:{self.bmc.password}".encode())
+            return None
 
     def _json(self) -> dict[str, Any]:
         body = json.loads(self._body or b"{}")

@@ -6,37 +6,41 @@ import hmac
 import secrets
 import threading
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterctl_lab.bmc.accounts import Account
 
 _MOST = 64
 
 
 @dataclass(slots=True)
 class Sessions:
-    """Id -> token of each session; the oldest ends where there are too many."""
+    """Id -> token and account of each session; the oldest ends where there are too many."""
 
-    tokens: dict[str, str] = field(default_factory=dict)
+    logins: dict[str, tuple[str, Account]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def begin(self) -> tuple[str, str]:
-        """The id and the token of a new session."""
+    def begin(self, account: Account) -> tuple[str, str]:
+        """The id and the token of a new session of an account."""
         name, token = secrets.token_hex(4), secrets.token_urlsafe(24)
         with self.lock:
-            self.tokens[name] = token
-            while len(self.tokens) > _MOST:
-                del self.tokens[next(iter(self.tokens))]
+            self.logins[name] = token, account
+            while len(self.logins) > _MOST:
+                del self.logins[next(iter(self.logins))]
         return name, token
 
     def end(self, name: str) -> bool:
         """End a session; False if there is none of that id."""
         with self.lock:
-            return self.tokens.pop(name, None) is not None
+            return self.logins.pop(name, None) is not None
 
-    def names(self) -> list[str]:
-        """The ids, oldest first."""
+    def users(self) -> dict[str, str]:
+        """Id -> user, oldest first."""
         with self.lock:
-            return list(self.tokens)
+            return {name: account.user for name, (_, account) in self.logins.items()}
 
-    def accept(self, token: str) -> bool:
-        """Whether a session has this token."""
+    def account_of(self, token: str) -> Account | None:
+        """The account of the session with this token; None if there is none."""
         with self.lock:
-            return any(hmac.compare_digest(token.encode(), known.encode()) for known in self.tokens.values())
+            return next((a for known, a in self.logins.values() if hmac.compare_digest(token.encode(), known.encode())), None)

@@ -33,10 +33,26 @@ EVENT = {
 BEFORE, BEGINS, DURING, ENDS = (f"2026-03-{day}T09:00:00.000000Z" for day in (14, 15, 16, 17))
 ENTRY = {"log": "SEL", "id": "1", "created": "", "severity": "OK", "message": "power on"}
 BMC = {"name": BAD, "problem": "", "power": "on", "serial": "SYS-1", "log": [ENTRY], "missing": {}}
+TRIED = {"user": "auditor", "refused": True, "answer": "HTTP 403", "logged": ENTRY}
+SAFE = {
+    **BMC,
+    "tls_verified": True,
+    "ipmi_over_lan": False,
+    "http_without_tls": False,
+    "redfish_without_account": False,
+    "accounts": TRIED,
+}
 LOGGED = {"name": GOOD, "problem": "", "entries": [{"at": "2026-03-14T09:00:00.000000Z"}, {"at": "2026-03-14T09:01:00.000000Z"}]}
 SILENT = {"name": BAD, "problem": "", "entries": []}
 # Those of one set of documents.
-CONTACTING = ("query_bmc_kernel_logs", "host_status_log", "query_ib_tenant_isolation", "query_ib_keys", "describe_instance")
+CONTACTING = (
+    "query_bmc_kernel_logs",
+    "bmc_protocol_security",
+    "host_status_log",
+    "query_ib_tenant_isolation",
+    "query_ib_keys",
+    "describe_instance",
+)
 
 
 def notice_document(state: NoticeState, at: str = BEFORE, *, nodes: tuple[str, ...] = (GOOD, BUSY)) -> str:
@@ -62,7 +78,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, di
     protected = dict.fromkeys(keys, "key_at_level_2")
     documents = {
         "validate": validated_keys(tmp_path_factory.mktemp("nodes"), keys, protected),
-        "bmc": {"nodes": [BMC]},
+        "bmc": {"nodes": [SAFE]},
         "logs": {"nodes": [LOGGED]},
     }
     command = standing_in(folder, documents)
@@ -232,6 +248,41 @@ def test_a_bmc_without_entries_shows_none(tmp_path: Path, bmc: dict[str, Any]) -
     assert host["why"]
 
 
+UNSAFE: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "IPMI": ({"ipmi_over_lan": True}, {"ipmi_disabled": "IPMI over LAN: yes"}),
+    "IPMI unknown": ({"ipmi_over_lan": None}, {"ipmi_disabled": "IPMI over LAN: unknown"}),
+    "any certificate": ({"tls_verified": False}, {"redfish_tls_enabled": "certificate verified: no"}),
+    "HTTP": ({"http_without_tls": None}, {"redfish_plain_http_disabled": "HTTP without TLS: unknown"}),
+    "open": ({"redfish_without_account": True}, {"redfish_authentication_required": "answers without an account: yes"}),
+    "no roles": ({"accounts": {**TRIED, "refused": False, "answer": "accepted"}}, {"redfish_authorization_enforced": "accepted"}),
+    "neither": ({"accounts": {**TRIED, "refused": None, "answer": "HTTP 405"}}, {"redfish_authorization_enforced": "HTTP 405"}),
+    "no log": ({"accounts": {**TRIED, "logged": None}}, {"redfish_accounting_enabled": "no log entry names the account"}),
+    "no account": (
+        {"accounts": None, "missing": {"accounts": "bmc_readonly_user is not set"}},
+        dict.fromkeys(("redfish_authorization_enforced", "redfish_accounting_enabled"), "bmc_readonly_user is not set"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNSAFE)
+def test_one_bmc_that_does_not_show_a_control_fails_its_test(tmp_path: Path, case: str) -> None:
+    changed, failing = UNSAFE[case]
+    nodes = [SAFE, {**SAFE, "name": GOOD, **changed}]
+    code, answer = IsvSite(tmp_path).run("bmc_protocol_security", command=printing(tmp_path, {"nodes": nodes}))
+    assert (code, answer["success"]) == (1, False)
+    failed = {name: one["message"] for name, one in answer["tests"].items() if not one["passed"]}
+    assert failed.keys() == failing.keys()
+    assert all(failed[name].startswith(f"1 of 2 BMCs, the first is that of {GOOD}: ") for name in failing)
+    assert all(text in failed[name] for name, text in failing.items())
+
+
+@pytest.mark.parametrize(("nodes", "why"), [([], "the target has no node"), ([SAFE, {"name": GOOD, "problem": "HTTP 503"}], "HTTP 503")])
+def test_a_bmc_that_cannot_be_read_shows_no_control(tmp_path: Path, nodes: list[dict[str, Any]], why: str) -> None:
+    code, answer = IsvSite(tmp_path).run("bmc_protocol_security", command=printing(tmp_path, {"nodes": nodes}))
+    assert (code, answer["success"], "tests" in answer) == (1, False, False)
+    assert why in answer["error"]
+
+
 LOGS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "a host without an entry": ([LOGGED, SILENT], f"no entries of 1 of 2 hosts in the last 5 min: {BAD} (no entries)"),
     "a host that is not reached": ([{**SILENT, "problem": "no route"}], f"no entries of 1 of 1 hosts in the last 5 min: {BAD} (no route)"),
@@ -272,7 +323,10 @@ def test_a_clusterctl_that_is_not_there_or_prints_no_document_is_a_failure(tmp_p
         assert why in answer["error"]
 
 
-@pytest.mark.parametrize("suite", ["bare_metal", "network"])
+SUITES = ("bare_metal", "network", "security")
+
+
+@pytest.mark.parametrize("suite", SUITES)
 def test_the_configuration_of_the_provider_names_scripts_and_settings_that_exist(suite: str) -> None:
     text = (ROOT / f"contrib/isv/config/{suite}.yaml").read_text()
     data = yaml.safe_load(text)
@@ -291,7 +345,7 @@ def test_the_configuration_of_the_provider_names_scripts_and_settings_that_exist
     assert {s["name"] for s in steps if s.get("skip")} == changing & {s["name"] for s in steps}
 
 
-@pytest.mark.parametrize("suite", ["bare_metal", "network"])
+@pytest.mark.parametrize("suite", SUITES)
 def test_a_setting_that_the_site_has_not_made_is_an_answer_with_the_reason(site: IsvSite, suite: str) -> None:
     """isvctl leaves the words out that its empty settings are: an option is the last word, or before the next one."""
     data = yaml.safe_load((ROOT / f"contrib/isv/config/{suite}.yaml").read_text())

@@ -44,19 +44,26 @@ def test_host_keys_are_checked_against_the_labs_known_hosts(paths: LabPaths) -> 
 def test_the_bmc_password_is_random_private_and_outside_the_hosts_file(paths: LabPaths, tmp_path: Path) -> None:
     secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
-    _, password = inventory_layer.bmc_credentials(paths)
-    assert password not in (paths.hosts_dir / "hosts.yml").read_text()
+    accounts = inventory_layer.bmc_accounts(paths)
+    assert [(a.user, a.may_change) for a in accounts] == [("clusterctl", True), ("auditor", False)]
+    assert not [a for a in accounts if a.password in (paths.hosts_dir / "hosts.yml").read_text()]
     other = LabPaths(tmp_path / "other")
     ensure_keys(other, lab_rack("rack-12", 1).nodes)
     inventory_layer.write_layer(other, [lab_rack("rack-12", 1)])
-    assert inventory_layer.bmc_credentials(other)[1] != password
+    assert len({a.password for a in (*accounts, *inventory_layer.bmc_accounts(other))}) == 4
+
+
+def test_a_lab_of_an_earlier_version_has_one_account(paths: LabPaths) -> None:
+    secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
+    secret.write_text("bmc_user: clusterctl\nbmc_password: old\n")
+    assert [a.user for a in inventory_layer.bmc_accounts(paths)] == ["clusterctl"]
 
 
 def test_writing_again_keeps_keys_and_password(paths: LabPaths) -> None:
-    before = (paths.known_hosts.read_text(), inventory_layer.bmc_credentials(paths), paths.key.read_text())
+    before = (paths.known_hosts.read_text(), inventory_layer.bmc_accounts(paths), paths.key.read_text())
     ensure_keys(paths, lab_rack("rack-12", 3).nodes)
     inventory_layer.write_layer(paths, [lab_rack("rack-12", 3)])
-    assert (inventory_layer.bmc_credentials(paths), paths.key.read_text()) == before[1:]
+    assert (inventory_layer.bmc_accounts(paths), paths.key.read_text()) == before[1:]
     assert paths.known_hosts.read_text().startswith(before[0])
 
 

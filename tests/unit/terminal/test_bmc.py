@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
+import pytest
+
+from clusterctl.model.bmc_report import AccountCheck, BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
 from clusterctl.terminal.bmc import show_bmcs
-
-if TYPE_CHECKING:
-    import pytest
 
 GOOD = BmcReport(
     "r12-n01",
@@ -50,6 +48,24 @@ def test_only_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert "port 2200" in text
     assert "SEVERITY" not in text
     assert "IPMI over LAN" not in text
+
+
+ENTRY = LogEntry("SEL", "6", "", "OK", "by \x1bauditor")
+
+
+@pytest.mark.parametrize(
+    ("check", "lines"),
+    [
+        (AccountCheck("auditor", refused=True, answer="HTTP 403 No.", logged=ENTRY), (": refused (HTTP 403 No.)", "account: SEL 6: by ")),
+        (AccountCheck("auditor", refused=False, answer="accepted"), ("its roles are not enforced (accepted)", "account: no")),
+        (AccountCheck("auditor", refused=None, answer="HTTP 405"), ("refused for another reason (HTTP 405)", "account: no")),
+    ],
+)
+def test_a_change_that_was_tried(capsys: pytest.CaptureFixture[str], check: AccountCheck, lines: tuple[str, ...]) -> None:
+    show_bmcs((BmcReport("n", power="on", accounts=check),), (BmcSection.ACCOUNTS,), "table")
+    text = capsys.readouterr().out
+    assert [line for line in lines if line not in text] == []
+    assert "\x1b" not in text
 
 
 def test_what_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ class BmcAccess:
 
     Attributes:
         ca_file: PEM file of the authority that signed its certificate; empty = the authorities that the controller trusts.
+        readonly_user, readonly_password: an account that may only read, to see whether the BMC enforces that; empty if the site has none.
         problem: why it cannot be queried (no URL, a password that cannot be decrypted); empty if it can.
     """
 
@@ -19,4 +20,6 @@ class BmcAccess:
     user: str = ""
     password: str = field(default="", repr=False)
     ca_file: str = ""
+    readonly_user: str = ""
+    readonly_password: str = field(default="", repr=False)
     problem: str = ""

@@ -1,10 +1,11 @@
-"""Read the report of one BMC; only GET requests."""
+"""Read the report of one BMC; only GET requests, but for the section of accounts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterctl.adapters.bmc import console, event_log, sensors
+from clusterctl.adapters.bmc.accounts import check_accounts
 from clusterctl.adapters.bmc.host_power import can_be_reset, power_of
 from clusterctl.model.bmc_report import BmcReport, BmcSection
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, link, one_system, well_formed
@@ -46,6 +47,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
     network = section(BmcSection.PROTOCOLS, lambda: _protocols(client, managers))
     open_to_all = client.answers_without_account(link(root, "Systems")) if BmcSection.PROTOCOLS in sections else None
     consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))
+    tried = section(BmcSection.ACCOUNTS, lambda: [check_accounts(access, limits, client, system, [*_systems(client, root), *managers])])
     return BmcReport(
         access.node,
         verified=limits.verify,
@@ -60,6 +62,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         protocols=network,
         answers_without_account=open_to_all,
         consoles=consoles,
+        accounts=next(iter(tried), None),
         missing=tuple(missing),
     )
 

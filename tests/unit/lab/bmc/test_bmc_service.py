@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl_lab.bmc import documents, metadata
-from support.bmc_service import PASSWORD, Box, new_box, served
+from support.bmc_service import ACCOUNTS, PASSWORD, Box, new_box, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,6 +213,22 @@ def test_a_session_is_a_login_by_token_until_it_ends(client: Client) -> None:
     assert client.send(uri, "DELETE", X_Auth_Token=token)[0] == 204
     assert client.send(documents.SYSTEM, X_Auth_Token=token)[0] == 401
     assert client(uri)[0] == 404
+
+
+CHANGES = [(documents.SYSTEM, "PATCH"), (documents.SETTINGS, "PATCH"), (documents.RESET, "POST"), (documents.SYSTEM, "PUT")]
+
+
+@pytest.mark.parametrize(("path", "method"), CHANGES)
+def test_an_account_that_may_only_read_changes_nothing_and_is_logged(client: Client, path: str, method: str) -> None:
+    reader = ACCOUNTS[1]
+    login = f"{reader.user}:{reader.password}"
+    assert client(path.removesuffix("/Actions/ComputerSystem.Reset"), login=login)[0] == 200
+    code, answer = client(path, method, {"ResetType": "ForceOff", "Boot": {}, "Attributes": {}}, login)
+    assert (code, "insufficient privileges" in answer["error"]["message"]) == (403, True)
+    (entry,) = client(f"{documents.SYSTEM}/LogServices/SEL/Entries")[1]["Members"]
+    assert entry["Message"] == f"{method} {path} by {reader.user} refused: no privilege"
+    token = client.send(documents.SESSIONS, "POST", {"UserName": reader.user, "Password": reader.password})[1]["X-Auth-Token"]
+    assert client.send(path, method, {}, X_Auth_Token=str(token))[0] == 403
 
 
 @pytest.mark.parametrize("given", [{"UserName": "admin", "Password": "wrong"}, {"UserName": "root", "Password": PASSWORD}, {}, []])

@@ -10,7 +10,14 @@ from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVari
 if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.session import Session
 
-FIELDS = {"url": "bmc_url", "user": "bmc_user", "password": "bmc_password", "ca_file": "bmc_ca_file"}
+FIELDS = {
+    "url": "bmc_url",
+    "user": "bmc_user",
+    "password": "bmc_password",
+    "ca_file": "bmc_ca_file",
+    "readonly_user": "bmc_readonly_user",
+    "readonly_password": "bmc_readonly_password",
+}
 _NEEDED = ("url", "user", "password")
 
 

@@ -1,0 +1,67 @@
+"""Whether a BMC enforces the roles of its accounts, and logs their use: a change is tried with an account that may only read."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.bmc.event_log import read_log
+from clusterctl.model.bmc_report import AccountCheck
+from clusterctl_tools.redfish import BmcError, Redfish, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.adapters.bmc.access import BmcAccess
+    from clusterctl.adapters.bmc.host_power import BmcLimits
+    from clusterctl.model.bmc_report import LogEntry
+
+# DSP0266: 403 for credentials that lack the privilege. Those that it does not accept at all were seen by the read before.
+_NO_PRIVILEGE = (401, 403)
+# Assumed: a log has an entry within a few seconds.
+_LOOKS, _PAUSE_S = 4, 1.0
+_ENTRIES = 50
+
+
+def check_accounts(
+    access: BmcAccess, limits: BmcLimits, client: Redfish, system: dict[str, Any], owners: Sequence[dict[str, Any]]
+) -> AccountCheck:
+    """Try to set the asset tag of `system` to what it is, for which DMTF's base privilege registry (DSP8011) demands ConfigureComponents.
+
+    A BMC that accepts it has changed nothing; where it has no asset tag, the change has no property. `client` reads the logs of `owners` before and afterwards.
+
+    Raises:
+        BmcError: the site names no such account, the BMC lets it read nothing, or a log cannot be read.
+    """
+    user = access.readonly_user
+    if user in ("", access.user):
+        raise BmcError("bmc_readonly_user is not set, or is bmc_user: it names an account with the role ReadOnly")
+    before = {_identity(e) for e in read_log(client, owners, _ENTRIES)}
+    reader = Redfish(replace(access, user=user, password=access.readonly_password), limits.timeout_s, verify=limits.verify)
+    path = str(system["@odata.id"])
+    try:
+        reader.get(path)
+    except RefusedError as e:
+        raise BmcError(f"{user} may not even read: {e}") from e
+    refused, answer = _tried(reader, path, {name: system[name] for name in ("AssetTag",) if name in system})
+    names_user = re.compile(rf"(?<!\w){re.escape(user)}(?!\w)")
+    for number in range(_LOOKS):
+        time.sleep(_PAUSE_S if number else 0.0)
+        new = [e for e in read_log(client, owners, _ENTRIES) if _identity(e) not in before and names_user.search(e.message)]
+        if new:
+            return AccountCheck(user, refused, answer, new[0])
+    return AccountCheck(user, refused, answer)
+
+
+def _tried(reader: Redfish, path: str, body: dict[str, Any]) -> tuple[bool | None, str]:
+    try:
+        reader.patch(path, body)
+    except RefusedError as e:
+        return (True if e.status in _NO_PRIVILEGE else None), f"HTTP {e.status} {e.message}".rstrip()
+    return False, "accepted"
+
+
+def _identity(entry: LogEntry) -> tuple[str, str, str]:
+    return entry.log, entry.id, entry.created
