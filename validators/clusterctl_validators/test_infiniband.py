@@ -20,6 +20,7 @@ from clusterctl_validators.record import Record
 ROLE = "infiniband"
 Spec = Mapping[str, Any]
 CONFIG = "/etc/clusterctl/infiniband.json"
+_ADMINISTERED = "no answer to sminfo, but of the subnet administration"
 SNAPSHOT = "/run/clusterctl/infiniband-counters.json"
 UNIT = "clusterctl-infiniband.service"
 APPLY = "run `systemctl start {}`, or apply the role infiniband".format(UNIT)
@@ -94,11 +95,10 @@ def test_subnet_manager(spec: Spec, record: Record, probe: Probe) -> None:
         if answer.error:
             record.could_not_run(port.id + "subnet_manager", answer.error)
             continue
-        if not state and lid and is_managed(probe, port.device, port.number):
-            # Where the subnet has an M_Key of level 2 or 3, opensm leaves sminfo unanswered. Only the master answers queries to the subnet administration.
-            state = "SMINFO_MASTER"
-        found = "{} at lid {}".format(state or "no answer", lid or "0, none")
-        good = state == "SMINFO_MASTER" and lid > 0
+        # Where the subnet has an M_Key of level 2 or 3, opensm leaves sminfo unanswered. Only the master answers queries to the subnet administration.
+        administered = not state and lid > 0 and is_managed(probe, port.device, port.number)
+        found = "{} at lid {}".format(state or (_ADMINISTERED if administered else "no answer"), lid or "0, none")
+        good = administered or (state == "SMINFO_MASTER" and lid > 0)
         hint = "no master subnet manager for {}: check opensm or UFM".format(port.name)
         record.ok(port.id + "subnet_manager", good, expected="SMINFO_MASTER", found=found, severity=Severity.CRITICAL, hint=hint)
 
