@@ -131,8 +131,9 @@ def _bmc(tree: dict[str, Any], text: str) -> str:
         found = body.encode(errors="surrogatepass") if hostile else json.dumps(tree.get(request.path, {})).encode()
         return BmcAnswer(200, "OK", found)
 
-    with patch("clusterctl_tools.redfish.exchange", answer):
-        report: object = read_report(BmcAccess(NAME, "https://192.0.2.1", "u", "p"), BmcLimits(5, verify=False), tuple(BmcSection), 3)
+    access = BmcAccess(NAME, "https://192.0.2.1", "u", "p", readonly_user="r", readonly_password="p")
+    with patch("clusterctl_tools.redfish.exchange", answer), patch("clusterctl.adapters.bmc.accounts._PAUSE_S", 0.0):
+        report: object = read_report(access, BmcLimits(5, verify=False), tuple(BmcSection), 3)
     return "" if isinstance(report, BmcReport) else "no report"
 
 
