@@ -17,7 +17,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.comparison.compare_runs import compare_runs
 from clusterctl.core.comparison.result_pairs import paired
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Outcome
+from clusterctl.model.gate_result import DeviceValue, Outcome
 from clusterctl.model.own_history import VALUE_RULES
 from clusterctl.model.part import Part
 from clusterctl.model.records import RunStatus
@@ -114,6 +114,29 @@ def test_outcomes_decide_first(before: list[GateResult], after: list[GateResult]
 def test_a_gate_that_names_its_lowest_device_is_one_result() -> None:
     node = compared(NodeEvidence((measured(200.0, "GPU 1"),)), NodeEvidence((measured(201.0, "GPU 5"),)))
     assert [(p.before.device, p.after.device) for p in node.results if p.before and p.after] == [("GPU 1", "GPU 5")]
+
+
+EACH = {"gpu0": 200.0, "gpu1": 190.0, "gpu2": 205.0}
+
+
+def of_node(values: dict[str, float], **more: Any) -> GateResult:
+    """A result that has the value of each device, and the worst of them."""
+    each = tuple(DeviceValue(*item) for item in values.items())
+    return measured(min(values.values()), "", rule="rate", by_device=each, **more)
+
+
+def test_a_device_that_is_low_in_one_run_is_compared_with_its_own_value_and_the_others_with_theirs() -> None:
+    full, others = of_node(EACH), of_node({"gpu0": 200.0, "gpu2": 205.0})
+    low = measured(180.0, "gpu1", rule="rate", outcome=Outcome.WARN)
+    for before, after, expected in (
+        ([full], [low, others], (-5.26, RunChange.LOWER)),
+        ([low, others], [full], (5.56, RunChange.HIGHER)),
+    ):
+        found = compared(NodeEvidence(tuple(before)), NodeEvidence(tuple(after))).results
+        by_device = {one.device: (p.difference_percent, p.change) for p in found if (one := p.after or p.before)}
+        assert by_device == {"gpu1": expected, "": (0.0, RunChange.SAME)}
+    failed = replace(low, outcome=Outcome.FAIL, reason=GateReason.BELOW_PEERS)
+    assert ("gpu1", RunChange.NEWLY_FAILS) in changes([full], [failed, others])
 
 
 @given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.peers import LEAST_PEERS, LEAST_SPREAD, TO_SIGMA
 from clusterctl.model.own_history import VALUE_RULES
 from clusterctl.model.run_comparison import ComparedResult, ResultPair, RunChange
@@ -35,15 +37,35 @@ def paired(before: Sequence[GateResult], after: Sequence[GateResult]) -> list[Pa
     for key in sorted({*left, *right}):
         ours, theirs = left.get(key, []), right.get(key, [])
         both = min(len(ours), len(theirs))
-        pairs += zip(ours, theirs, strict=False)
+        pairs += map(_of_same_devices, ours, theirs)
         lonely[key[:2]][0].extend(ours[both:])
         lonely[key[:2]][1].extend(theirs[both:])
     for ours, theirs in lonely.values():
         if len(ours) == len(theirs) == 1:
             pairs.append((ours[0], theirs[0]))
         else:
-            pairs += [*((one, None) for one in ours), *((None, one) for one in theirs)]
+            pairs += [(one, _among(right, one)) for one in ours]
+            pairs += [(_among(left, one), one) for one in theirs]
     return sorted(pairs, key=_order)
+
+
+def _of_same_devices(before: GateResult, after: GateResult) -> Pair:
+    """Both as the worst of the devices that both have the values of: what one run names by itself is a pair of its own."""
+    ours, theirs = ({one.device: one.value for one in result.by_device} for result in (before, after))
+    common = ours.keys() & theirs.keys()
+    if ours.keys() == theirs.keys() or not common or not _is_rate(before, after):
+        return before, after
+    first, second = (replace(r, value=min(own[name] for name in common)) for r, own in ((before, ours), (after, theirs)))
+    return first, second
+
+
+def _among(results: Mapping[tuple[str, str, str], Sequence[GateResult]], named: GateResult) -> GateResult | None:
+    """The device of `named` in a result of the other run that has the value of each; None if there is none."""
+    for result in results.get((named.gate, named.metric, ""), ()):
+        value = next((one.value for one in result.by_device if one.device == named.device), None)
+        if value is not None and result.unit == named.unit:
+            return replace(result, device=named.device, value=value, found=f"{limit_text(value)} {result.unit}", by_device=())
+    return None
 
 
 def noises_percent(pairs: Iterable[Pair]) -> dict[tuple[str, str], float]:
