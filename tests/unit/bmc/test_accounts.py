@@ -80,6 +80,7 @@ def test_a_new_entry_that_names_the_account_shows_that_its_use_is_logged(bmc: Bm
 @pytest.mark.parametrize(
     ("changes", "reads", "why"),
     [
+        ({"readonly_problem": "bmc_readonly_password cannot be decrypted"}, 200, "cannot be decrypted"),
         ({"readonly_user": ""}, 200, "bmc_readonly_user is not set"),
         ({"readonly_user": USER, "readonly_password": PASSWORD}, 200, "or is bmc_user"),
         ({"readonly_password": "wrong"}, 200, "may not even read"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl.adapters.inventory.bmcs import load_bmcs
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.adapters.validators import request
 from clusterctl.adapters.validators.bundle import Bundle
@@ -92,6 +93,17 @@ def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tm
         (finding,) = bmcs.findings("v1-n01")
     assert finding.outcome is Outcome.COULD_NOT_RUN
     assert "bmc_password cannot be decrypted: give the vault password" in finding.reason
+
+
+def test_an_account_that_may_only_read_whose_vault_is_another_one_hinders_no_check(bmc: Bmc, tmp_path: Path) -> None:
+    inventory = layer(tmp_path, bmc)
+    (inventory / "group_vars").mkdir()
+    secret = "---\nbmc_readonly_user: auditor\nbmc_readonly_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  31613162\n"
+    (inventory / "group_vars" / "all.yml").write_text(secret)
+    assert bmc_outcomes([node()], inventory)["v1-n01"]["bios.attributes[LogicalProc].pending"] is not Outcome.COULD_NOT_RUN
+    access = load_bmcs([inventory], ["v1-n01"])["v1-n01"]
+    assert access.readonly_problem.startswith("bmc_readonly_password cannot be decrypted: give the vault password")
+    assert (access.problem, access.readonly_user, access.readonly_password) == ("", "", "")
 
 
 def test_nodes_without_such_a_role_are_not_queried(bmc: Bmc, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def check_accounts(
         BmcError: the site names no such account, the BMC lets it read nothing, or a log cannot be read.
     """
     user = access.readonly_user
+    if access.readonly_problem:
+        raise BmcError(access.readonly_problem)
     if user in ("", access.user):
         raise BmcError("bmc_readonly_user is not set, or is bmc_user: it names an account with the role ReadOnly")
     before = {_identity(e) for e in read_log(client, owners, _ENTRIES)}

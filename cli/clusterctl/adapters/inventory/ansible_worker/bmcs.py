@@ -10,14 +10,9 @@ from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVari
 if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.session import Session
 
-FIELDS = {
-    "url": "bmc_url",
-    "user": "bmc_user",
-    "password": "bmc_password",
-    "ca_file": "bmc_ca_file",
-    "readonly_user": "bmc_readonly_user",
-    "readonly_password": "bmc_readonly_password",
-}
+_ACCOUNT = {"url": "bmc_url", "user": "bmc_user", "password": "bmc_password", "ca_file": "bmc_ca_file"}
+_READONLY = {"readonly_user": "bmc_readonly_user", "readonly_password": "bmc_readonly_password"}
+FIELDS = {**_ACCOUNT, **_READONLY}
 _NEEDED = ("url", "user", "password")
 
 
@@ -28,9 +23,13 @@ def bmcs(session: Session, hosts: list[Any]) -> dict[str, Any]:
 
 
 def _access(session: Session, variables: InventoryVariables, host: Any) -> dict[str, str]:
-    texts, problem = secret_texts(session, variables, host, FIELDS.values())
+    texts, problem = secret_texts(session, variables, host, _ACCOUNT.values())
     if problem:
         return {"problem": problem}
-    found = {field: texts[name] for field, name in FIELDS.items() if name in texts}
+    # Its vault may be another one, and only one section of a report needs it.
+    others, readonly_problem = secret_texts(session, variables, host, _READONLY.values())
+    found = {field: text for field, name in FIELDS.items() if (text := (texts | others).get(name)) is not None}
     missing = [FIELDS[f] for f in _NEEDED if not found.get(f)]
-    return {"problem": f"{', '.join(missing)} not set: its BMC cannot be asked"} if missing else found
+    if missing:
+        return {"problem": f"{', '.join(missing)} not set: its BMC cannot be asked"}
+    return {**found, "readonly_problem": readonly_problem}
