@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from clusterctl.adapters.bmc.host_power import BmcLimits
     from clusterctl.model.bmc_report import LogEntry
 
-# DSP0266: 403 for credentials that lack the privilege. Those that it does not accept at all were seen by the read before.
-_NO_PRIVILEGE = (401, 403)
+# DSP0266: for credentials that lack the privilege; 401 is for those that are not accepted, as after a lockout, and shows no roles.
+_NO_PRIVILEGE = 403
 # Assumed: a log has an entry within a few seconds.
 _LOOKS, _PAUSE_S = 4, 1.0
 _ENTRIES = 50
@@ -61,7 +61,7 @@ def _tried(reader: Redfish, path: str, body: dict[str, Any]) -> tuple[bool | Non
     try:
         reader.patch(path, body)
     except RefusedError as e:
-        return (True if e.status in _NO_PRIVILEGE else None), f"HTTP {e.status} {e.message}".rstrip()
+        return (True if e.status == _NO_PRIVILEGE else None), f"HTTP {e.status} {e.message}".rstrip()
     return False, "accepted"
 
 
