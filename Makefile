@@ -4,6 +4,8 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
+# Many containers set it; every one of the thousands of programs here would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # Two run at a time: with the longest last, one would run alone.
 LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))

@@ -127,14 +127,16 @@ def test_the_hosts_kernel_settings_are_unchanged(demo: Demo) -> None:
 
 
 def test_a_second_run_changes_nothing_and_takes_seconds(demo: Demo) -> None:
-    runs = [demo.rack.clusterctl("provision", demo.rack.target, "--yes", "-o", "json") for _ in range(3)]
-    for again in runs:
+    for _ in range(3):  # on a busy machine one of them may wait
+        again = demo.rack.clusterctl("provision", demo.rack.target, "--yes", "-o", "json")
         assert again.code == ExitCode.GATE_FAILED
         assert again.json["changed"] == 0
         assert not any(n["touched"] for n in again.json["nodes"])
         bad = next(n for n in again.json["nodes"] if n["name"] == demo.bad)
         assert "mlx5_3" in bad["reason"]
-    assert min(r.wall_s for r in runs) * 10 < demo.first.wall_s, "a second run must be much faster than the first, even on a busy machine"
+        if again.wall_s * 10 < demo.first.wall_s:
+            return
+    pytest.fail("a second run must be much faster than the first")
 
 
 def test_report_and_history_show_the_quarantine(demo: Demo) -> None:
@@ -206,7 +208,7 @@ def test_an_error_that_only_load_raises_keeps_a_node_out_that_every_gate_passed(
     rack.ok("lab", "fault", node, "load_error", "--device", "gpu1", "--option", "row_remap")
     try:
         assert rack.clusterctl("validate", node).code == ExitCode.OK, "nothing shows before the load"
-        done = rack.clusterctl("provision", node, "--all-roles", "--level", "quick", *partners, "--yes", "-o", "json")
+        done = rack.clusterctl("provision", node, "--roles", "nccl", "--all-roles", "--level", "quick", *partners, "--yes", "-o", "json")
     finally:
         rack.ok("lab", "fault", node, "load_error", "--clear")
     assert done.code in (ExitCode.GATE_FAILED, ExitCode.VALIDATOR_FAILED), done.err
