@@ -33,6 +33,7 @@ class Bmc:
         forbidden: attributes whose change is refused, regardless of the registry.
         ignores: attributes that the BIOS silently does not apply at a reset.
         down: all requests are answered with 503.
+        lockdown: all changes are answered with 403, whoever tries them.
         anonymous: HTTP status for requests without an account; 0 = the connection is closed.
         reader_status: HTTP status for reads of the account that may only read, and for its changes; `reader_log`: the collection of entries that gets one for its change.
         resets: the reset types that were accepted; the power state follows them.
@@ -50,6 +51,7 @@ class Bmc:
         self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
+        self.lockdown = False
         self.anonymous = 401
         self.reader_status = (200, 403)
         self.reader_log = ""
@@ -211,7 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._allowed():
             return
         match = self.headers.get("If-Match")
-        if bmc.writable and self.path in bmc.tree and "Boot" in body:
+        if bmc.lockdown:
+            self._refuse(_FORBIDDEN, "The service is locked down.")
+        elif bmc.writable and self.path in bmc.tree and "Boot" in body:
             text = bmc.boot(self.path, body["Boot"])
             self._refuse(400, text) if text else self._answer(204)
         elif not bmc.writable or self.path.rstrip("/") != bmc.settings_path:

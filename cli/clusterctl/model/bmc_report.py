@@ -65,7 +65,7 @@ class AccountCheck:
 
     Attributes:
         user: that account.
-        refused: whether the BMC refused it for lack of privilege; None if it refused it for another reason, so that neither is seen.
+        refused: whether the BMC refused it for lack of privilege; None if it refused it otherwise, or everybody, which shows no roles.
         answer: what the BMC answered.
         logged: the entry that its logs have of the account since then; None if there is none.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.model.bmc_report import BmcReport, Sensor
 
 _IPMI, _HTTP = "IPMI", "HTTP"
-_CHANGES = {True: "refused", False: "accepted: its roles are not enforced", None: "refused for another reason"}
+_CHANGES = {True: "refused", False: "accepted: its roles are not enforced", None: "refused, which shows no roles"}
 _ANSWERS = {True: "answered: anybody on its network can read it", False: "refused", None: "unknown"}
 
 

@@ -46,7 +46,7 @@ def machine() -> Tree:
 
 @pytest.fixture
 def bmc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bmc]:
-    monkeypatch.setattr(accounts, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(accounts, "_LOGGED_WITHIN_S", 0.0)
     with Bmc(machine(), tmp_path) as one:
         yield one
 
@@ -65,8 +65,15 @@ def test_a_change_that_is_refused_for_lack_of_privilege_shows_roles(bmc: Bmc, st
     assert found.accounts is not None
     assert (found.accounts.user, found.accounts.refused, found.accounts.logged) == (READER, refused, None)
     assert found.accounts.answer.startswith("accepted" if status == 200 else f"HTTP {status}")
-    assert [r for r in bmc.requests if r[0] != "GET"] == [("PATCH", SYSTEM)]
+    assert [r for r in bmc.requests if r[0] != "GET"] == [("PATCH", SYSTEM)] * (2 if refused else 1), "the second is bmc_user's"
     assert bmc.tree[SYSTEM]["AssetTag"] == "rack 12"
+
+
+def test_a_bmc_that_refuses_everybody_shows_no_roles(bmc: Bmc) -> None:
+    bmc.lockdown = True
+    found = checked(bmc).accounts
+    assert found is not None
+    assert (found.refused, found.answer) == (None, f"HTTP 403 There are insufficient privileges.; {USER} is refused, too")
 
 
 def test_a_new_entry_that_names_the_account_shows_that_its_use_is_logged(bmc: Bmc) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # DSP0266: for credentials that lack the privilege; 401 is for those that are not accepted, as after a lockout, and shows no roles.
 _NO_PRIVILEGE = 403
 # Assumed: a log has an entry within a few seconds.
-_LOOKS, _PAUSE_S = 4, 1.0
+_LOGGED_WITHIN_S, _PAUSE_S = 3.0, 1.0
 _ENTRIES = 50
 
 
@@ -30,7 +30,8 @@ def check_accounts(
 ) -> AccountCheck:
     """Try to set the asset tag of `system` to what it is, for which DMTF's base privilege registry (DSP8011) demands ConfigureComponents.
 
-    A BMC that accepts it has changed nothing; where it has no asset tag, the change has no property. `client` reads the logs of `owners` before and afterwards.
+    A BMC that accepts it has changed nothing; where it has no asset tag, the change has no property. `client`, whose account may change things, reads
+    the logs of `owners` before and afterwards, and tries the same after a refusal: a BMC that refuses everybody, as under a lockdown, shows no roles.
 
     Raises:
         BmcError: the site names no such account, the BMC lets it read nothing, or a log cannot be read.
@@ -47,14 +48,18 @@ def check_accounts(
         reader.get(path)
     except RefusedError as e:
         raise BmcError(f"{user} may not even read: {e}") from e
-    refused, answer = _tried(reader, path, {name: system[name] for name in ("AssetTag",) if name in system})
+    same = {name: system[name] for name in ("AssetTag",) if name in system}
+    refused, answer = _tried(reader, path, same)
+    if refused and _tried(client, path, same)[0]:
+        refused, answer = None, f"{answer}; {access.user} is refused, too"
     names_user = re.compile(rf"(?<!\w){re.escape(user)}(?!\w)")
-    for number in range(_LOOKS):
-        time.sleep(_PAUSE_S if number else 0.0)
+    changed = time.monotonic()
+    while True:
+        waited_s = time.monotonic() - changed
         new = [e for e in read_log(client, owners, _ENTRIES) if _identity(e) not in before and names_user.search(e.message)]
-        if new:
-            return AccountCheck(user, refused, answer, new[0])
-    return AccountCheck(user, refused, answer)
+        if new or waited_s >= _LOGGED_WITHIN_S:
+            return AccountCheck(user, refused, answer, new[0] if new else None)
+        time.sleep(_PAUSE_S)
 
 
 def _tried(reader: Redfish, path: str, body: dict[str, Any]) -> tuple[bool | None, str]:
