@@ -10,8 +10,9 @@ unexport PYTHONDONTWRITEBYTECODE
 LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 SCENARIOS := $(LONGEST) $(filter-out $(LONGEST),$(SCENARIOS))
+LINTERS := ansible-lint mypy generated ruff import-contracts yamllint
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint $(LINTERS) resolve unit integration e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,19 +26,33 @@ demo: setup ## Start a lab rack, provision it and show the result
 demo-down: ## Remove the lab rack
 	@$(BIN)/clusterctl lab down rack-12
 
-test: setup tools lint resolve unit integration molecule ## Everything CI runs
+test: setup tools ## Everything CI runs
+	@$(MAKE) --no-print-directory --output-sync --jobs 2 lint resolve
+	@$(MAKE) --no-print-directory unit integration molecule
 
 tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm, Chromium, diagnostic tools) into build/tools; installs nothing
 	@scripts/test_tools.sh
 
-lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
+lint: $(LINTERS) ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
+
+ansible-lint:
+	ANSIBLE_COLLECTIONS_PATH=playbooks/collections $(BIN)/ansible-lint --offline -q
+
+mypy:
+	$(BIN)/mypy cli lab on_node tools validators tests contrib scripts
+
+generated:
+	$(BIN)/python scripts/generate.py --check
+
+ruff:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy cli lab on_node tools validators tests contrib scripts
+
+import-contracts:
 	$(BIN)/lint-imports
+
+yamllint:
 	$(BIN)/yamllint --strict .
-	ANSIBLE_COLLECTIONS_PATH=playbooks/collections $(BIN)/ansible-lint --offline -q
-	$(BIN)/python scripts/generate.py --check
 
 resolve: ## Install the packages of every profile in simulation, from the facts about public repositories; writes build/resolve.json
 	$(BIN)/clusterctl lab resolve --inventory inventory/common --out build/resolve.json

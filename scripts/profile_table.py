@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from clusterctl.adapters.inventory.load import list_hosts, load_profile, own_inventory_read_once
 from generated_files import ROOT, write_or_check
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def main(argv: list[str]) -> int:
 
 def page() -> str:
     """The text of the page."""
-    specs = {name: load_profile([COMMON], name, content=ROOT) for name in list_hosts([COMMON]).idle_profiles}
+    with own_inventory_read_once([COMMON]):
+        specs = {name: load_profile([COMMON], name, content=ROOT) for name in list_hosts([COMMON]).idle_profiles}
     parts = [HEAD, "## Machine and stack\n\n", _table("profile", _MACHINE, specs)]
     parts += ["\n## Roles\n\n", *(f"- `{name}`: {', '.join(f'`{r}`' for r in spec.roles)}\n" for name, spec in specs.items())]
     parts += ["\n## Limits of burn-in\n\n", _limits(specs), SOURCES_HEAD, _sources()]

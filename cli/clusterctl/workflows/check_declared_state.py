@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from clusterctl.adapters.inventory.groups import by_digest
 from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_error
-from clusterctl.adapters.inventory.load import find_places, list_hosts, load_and_lint_nodes, load_profile
+from clusterctl.adapters.inventory.load import find_places, list_hosts, load_and_lint_nodes, load_profile, own_inventory_read_once
 from clusterctl.adapters.site_content import site_content
 from clusterctl.core.gates.gates_problems import gates_problems
 from clusterctl.core.observe_problems import observe_problems
@@ -52,13 +53,14 @@ def check_declared_state(
     today = datetime.now(UTC).date()
     rendered = [*_gates(nodes), *(p for n in nodes for p in waiver_problems(n, checks.get(n.name, ()), today))]
     rendered += [p for n in nodes for p in observe_problems(n, checks.get(n.name, ()))]
-    for profile in profiles:
-        try:
-            spec = load_profile(config.inventory, profile, **words)
-        except SpecInvalidError as e:
-            problems += problems_of(e)
-        else:
-            rendered += gates_problems(spec, (profile,))
+    with own_inventory_read_once(config.inventory, vault_ids) if profiles else nullcontext():
+        for profile in profiles:
+            try:
+                spec = load_profile(config.inventory, profile, **words)
+            except SpecInvalidError as e:
+                problems += problems_of(e)
+            else:
+                rendered += gates_problems(spec, (profile,))
     problems += tuple(_unverified(nodes))
     found = (*problems, *_placed(config, rendered, problems, words))
     if found:

@@ -7,13 +7,12 @@ import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.bmc.query import query_bmc
-from clusterctl.adapters.inventory.load import load_profile
 from clusterctl_tools.redfish import BmcError, Redfish
 from clusterctl_validators.finding import GOOD, Outcome
 from clusterctl_validators.off_node import check_role
+from support.declared_profiles import declared_profile
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented, recorded_tree
-from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,7 +133,7 @@ def test_the_password_is_in_no_repr() -> None:
 
 @pytest.mark.parametrize("profile", ["profile_gb200_nvl72", "profile_gb300_nvl72"])
 def test_a_recorded_compute_tray_is_as_its_profile_declares(tmp_path: Path, profile: str) -> None:
-    declared = dict(load_profile([ROOT / "inventory" / "common"], profile, content=ROOT).roles["bios"])
+    declared = dict(declared_profile(profile).roles["bios"])
     with Bmc(recorded_tree("libredfish-nvidia_gb200"), tmp_path, writable=False) as bmc:
         view = query_bmc(access(bmc), "bios", declared)
     findings = {f.check: f for f in check_role("bios", declared, view)}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
 from clusterctl.core.gates.cpu_stream import CpuStream, CpuStreamSettings
 from clusterctl.core.gates.judging import not_proven as not_proven_module
 from clusterctl.core.gates.judging.not_proven import not_proven
@@ -19,10 +17,10 @@ from clusterctl.core.gates.registry import all_gates, gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.level import LEVELS, Level
-from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.node import Connection, Node, Place
 from clusterctl.terminal.gates import time_line
+from support.declared_profiles import declared_profile, profiles_of_the_tree
 from support.gates import SOURCE, TODAY, gates, node, nodes
-from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,19 +30,13 @@ if TYPE_CHECKING:
 
 # Most seconds of a level on a rack of any size, as docs/reference/gates.md states.
 BUDGET_S: Mapping[Level, float] = {"quick": 15 * 60.0, "standard": 45 * 60.0, "full": 8 * 3600.0}
-COMMON = ROOT / "inventory" / "common"
 FLOOR = {"gate": "cpu_stream", "metric": "triad", "kind": "floor", "value": 100000.0, "unit": "MB/s", **SOURCE}
-PROFILES = sorted(list_hosts([COMMON]).idle_profiles)
-
-
-@cache
-def profile(name: str) -> NodeSpec:
-    return load_profile([COMMON], name, content=ROOT)
+PROFILES = profiles_of_the_tree()
 
 
 def rack(name: str, size: int) -> list[Subject]:
     places = [Place(rack=f"r{i // 8}", leaf=f"leaf{i // 16}") for i in range(size)]
-    return [subject_of(Node(f"n{i}", (name,), Connection(f"192.0.2.{i}"), p, profile(name)), TODAY) for i, p in enumerate(places)]
+    return [subject_of(Node(f"n{i}", (name,), Connection(f"192.0.2.{i}"), p, declared_profile(name)), TODAY) for i, p in enumerate(places)]
 
 
 @pytest.mark.parametrize("name", PROFILES)

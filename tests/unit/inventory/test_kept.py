@@ -16,7 +16,15 @@ from clusterctl.adapters.inventory import worker
 from clusterctl.adapters.inventory.become import load_become
 from clusterctl.adapters.inventory.bmcs import load_bmcs
 from clusterctl.adapters.inventory.kept import SOCKET_VARIABLE
-from clusterctl.adapters.inventory.load import find_places, inventory_read_once, list_hosts, load_and_lint_nodes, load_nodes, load_profile
+from clusterctl.adapters.inventory.load import (
+    find_places,
+    inventory_read_once,
+    list_hosts,
+    load_and_lint_nodes,
+    load_nodes,
+    load_profile,
+    own_inventory_read_once,
+)
 from clusterctl.adapters.inventory.sent_variables import load_sent_variables
 from clusterctl.model.errors import ClusterctlError
 from support.big_site import write_site
@@ -91,6 +99,18 @@ def test_the_answers_are_those_of_a_process_of_its_own(
     monkeypatch.delenv(SOCKET_VARIABLE)
     assert with_it == [answer(QUESTIONS[question], layers)] * 2
     assert len(new_workers) == unanswered + 1
+
+
+def test_a_process_that_reads_once_for_itself_leaves_its_environment_as_it_was(layers: list[Path], new_workers: list[str]) -> None:
+    ordinary = load_profile(layers, "profile_hgx_h100_ib")
+    with own_inventory_read_once(layers):
+        outer = os.environ[SOCKET_VARIABLE]
+        with own_inventory_read_once(layers):
+            assert load_profile(layers, "profile_hgx_h100_ib") == ordinary
+        assert os.environ[SOCKET_VARIABLE] == outer
+        assert load_profile(layers, "profile_hgx_h100_ib") == ordinary
+    assert SOCKET_VARIABLE not in os.environ
+    assert len(new_workers) == 1
 
 
 @pytest.mark.usefixtures("kept")

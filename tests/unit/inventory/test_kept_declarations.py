@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from clusterctl.adapters.inventory.load import list_hosts
+from support.declared_profiles import declared_profile
 from support.roles import ROOT
 
 COMMON = ROOT / "inventory" / "common"
@@ -28,7 +29,7 @@ def leaves() -> list[str]:
 
 @cache
 def roles_of(profile: str) -> dict[str, dict[str, Any]]:
-    return {name: dict(values) for name, values in load_profile([COMMON], profile, content=ROOT).roles.items()}
+    return {name: dict(values) for name, values in declared_profile(profile).roles.items()}
 
 
 @pytest.mark.parametrize("profile", leaves())

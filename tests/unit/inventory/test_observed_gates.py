@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_nodes, load_profile
+from clusterctl.adapters.inventory.load import load_nodes, load_profile
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.judge import judge
@@ -22,6 +22,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, gates_exit_code
 from clusterctl.model.level import LEVELS
 from clusterctl.model.node import Connection, Node, Place
+from support.declared_profiles import declared_profile, profiles_of_the_tree
 from support.gates import SOURCE, TODAY
 from support.host_memory import memory_record, node_memory_output
 from support.roles import ROOT
@@ -41,12 +42,12 @@ NAMED_BY_SITE = {
 OBSERVED = ("torch_gemm", "cpu_stream", "host_memory", "nvme_fio", "rdma_latency", "storage_throughput", "training_proxy")
 PROFILE = "profile_hgx_h100_ib"
 ALL_NAMED: dict[str, Any] = {"gates_settings_site": NAMED_BY_SITE}
-PROFILES = pytest.mark.parametrize("name", sorted(list_hosts([COMMON]).idle_profiles))
+PROFILES = pytest.mark.parametrize("name", profiles_of_the_tree())
 
 
 @cache
 def _node(name: str, variables: str) -> Node:
-    return Node("n1", (name,), Connection("192.0.2.1"), Place(), load_profile([COMMON], name, content=ROOT, extra_vars=[variables]))
+    return Node("n1", (name,), Connection("192.0.2.1"), Place(), declared_profile(name, variables))
 
 
 def node(name: str = PROFILE, **variables: Any) -> Node:

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
-from support.roles import ROOT
+from support.declared_profiles import declared_profile, profiles_of_the_tree
 
-if TYPE_CHECKING:
-    from clusterctl.model.node import NodeSpec
-
-COMMON = ROOT / "inventory" / "common"
-NAMES = sorted(list_hosts([COMMON]).idle_profiles)
+NAMES = profiles_of_the_tree()
 OVER_ETHERNET = [name for name in NAMES if name.endswith(("_roce", "_spectrum_x"))]
 PROFILES = pytest.mark.parametrize("name", NAMES)
 # nccl-tests keeps what is sent, what is received and what is expected (src/common.cu).
 _BUFFERS = 3
 
 
-@cache
-def spec(name: str) -> NodeSpec:
-    return load_profile([COMMON], name, content=ROOT)
-
-
 @PROFILES
 def test_the_buffers_of_the_largest_message_fit_the_memory_of_a_gpu(name: str) -> None:
-    memory = spec(name).roles["hardware"]["hardware_gpu_memory_min_mib"] * 2**20
-    settings = spec(name).gates["gates_settings"]
-    floors = [b for b in spec(name).gates["gates_baselines"] if b["kind"] == "floor"]
+    memory = declared_profile(name).roles["hardware"]["hardware_gpu_memory_min_mib"] * 2**20
+    settings = declared_profile(name).gates["gates_settings"]
+    floors = [b for b in declared_profile(name).gates["gates_baselines"] if b["kind"] == "floor"]
     for gate in ("nccl_node", "nccl_group"):
         size = settings[gate]["size_bytes"]
         assert _BUFFERS * size < memory, gate
@@ -40,7 +29,7 @@ def test_the_buffers_of_the_largest_message_fit_the_memory_of_a_gpu(name: str) -
 
 @pytest.mark.parametrize("name", OVER_ETHERNET)
 def test_a_profile_over_ethernet_is_consistent(name: str) -> None:
-    roles, settings = spec(name).roles, spec(name).gates["gates_settings"]
+    roles, settings = declared_profile(name).roles, declared_profile(name).gates["gates_settings"]
     hardware, roce, nccl = roles["hardware"], roles["roce"], roles["nccl"]["nccl_settings"]
     assert "infiniband" not in roles
     assert {h["link_layer"] for h in hardware["hardware_hcas"]} == {"Ethernet"}
@@ -54,7 +43,7 @@ def test_a_profile_over_ethernet_is_consistent(name: str) -> None:
 
 def of_the_fabric(name: str) -> dict[str, Any]:
     """What a profile has from its fabric."""
-    roles, gates = spec(name).roles, spec(name).gates
+    roles, gates = declared_profile(name).roles, declared_profile(name).gates
     parts = {role: roles[role] for role in ("roce", "nccl") if role in roles}
     hcas = roles["hardware"]["hardware_hcas"]
     return {**parts, "hcas": hcas, "mlxconfig": roles["ofed"]["ofed_mlxconfig"], "floors": gates["gates_baselines_fabric"]}
@@ -73,16 +62,16 @@ def test_profiles_of_one_fabric_differ_in_nothing_of_it(one: str, other: str) ->
 
 
 def test_two_planes_are_two_rails_of_each_gpu() -> None:
-    hcas = spec("profile_hgx_b300_roce").roles["hardware"]["hardware_hcas"]
+    hcas = declared_profile("profile_hgx_b300_roce").roles["hardware"]["hardware_hcas"]
     assert Counter(h["gpu"] for h in hcas) == dict.fromkeys(range(8), 2)
     assert sum(h["rate_gbps"] for h in hcas) == 6400
-    whole = spec("profile_hgx_b300_ib").roles["hardware"]["hardware_hcas"]
+    whole = declared_profile("profile_hgx_b300_ib").roles["hardware"]["hardware_hcas"]
     assert sum(h["rate_gbps"] for h in whole) == 6400
 
 
 @pytest.mark.parametrize("gpu", ["gb200", "gb300"])
 def test_a_rack_over_roce_is_measured_as_one_over_infiniband(gpu: str) -> None:
-    infiniband, roce = (spec(f"profile_{gpu}_nvl72{end}") for end in ("", "_roce"))
+    infiniband, roce = (declared_profile(f"profile_{gpu}_nvl72{end}") for end in ("", "_roce"))
     assert infiniband.gates["gates_settings"]["nccl_group"] == roce.gates["gates_settings"]["nccl_group"]
     over_nvlink = [
         [b for b in s.gates["gates_baselines"] if b["gate"] == "nccl_group" and b["metric"] == "busbw"] for s in (infiniband, roce)
@@ -97,6 +86,6 @@ def test_a_rack_over_roce_is_measured_as_one_over_infiniband(gpu: str) -> None:
 
 
 def test_spectrum_x_makes_a_nic_of_the_bluefield() -> None:
-    settings = spec("profile_hgx_b200_spectrum_x").roles["ofed"]["ofed_mlxconfig"]
+    settings = declared_profile("profile_hgx_b200_spectrum_x").roles["ofed"]["ofed_mlxconfig"]
     assert settings["INTERNAL_CPU_OFFLOAD_ENGINE"] == "DISABLED"
     assert settings["ROCE_ADAPTIVE_ROUTING_EN"]

@@ -7,29 +7,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.planning.devices import gpu_model_of, hcas_of
 from clusterctl.core.gates.published import comparable_with
 from clusterctl.core.parsers import nvbandwidth, perftest
 from clusterctl.model.node import Connection, Node, Place
+from support.declared_profiles import declared_profile, profiles_of_the_tree
 from support.gates import TODAY
 from support.recorded import recorded
-from support.roles import ROOT
 
 if TYPE_CHECKING:
     from clusterctl.core.gates.gates_profile import GatesProfile
     from clusterctl.model.gate_result import Sample
 
-COMMON = ROOT / "inventory" / "common"
-NAMES = sorted(list_hosts([COMMON]).idle_profiles)
+NAMES = profiles_of_the_tree()
 PROFILES = pytest.mark.parametrize("name", NAMES)
 
 
 @cache
 def node_of(name: str) -> Node:
-    return Node("n1", (name,), Connection("192.0.2.1"), Place(), load_profile([COMMON], name, content=ROOT))
+    return Node("n1", (name,), Connection("192.0.2.1"), Place(), declared_profile(name))
 
 
 @cache

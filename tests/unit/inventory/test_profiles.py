@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import re
 from datetime import date
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
 
-from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.planning.devices import hcas_of
 from clusterctl.model.errors import SpecInvalidError
 from clusterctl.model.node import Connection, Node, Place
+from support.declared_profiles import COMMON, declared_profile
 from support.filters import filter_plugin
-from support.roles import ROOT
 
 if TYPE_CHECKING:
-    from clusterctl.model.node import NodeSpec
     from clusterctl.model.problem import Problem
 
-COMMON = ROOT / "inventory" / "common"
 EXPECTED = {
     "profile_dgx_h100_ib": ("NVIDIA H100 80GB HBM3", 8, 8),
     "profile_dgx_h200_ib": ("NVIDIA H200", 8, 8),
@@ -48,11 +44,6 @@ PROFILES = pytest.mark.parametrize("profile", sorted(EXPECTED))
 _GROUP = re.compile(r"^(platform|fabric|machine|profile)_")
 
 
-@cache
-def resolved(profile: str) -> NodeSpec:
-    return load_profile([COMMON], profile, content=ROOT)
-
-
 def leaves(tree: dict[str, Any] | None) -> set[str]:
     """The names of groups without children."""
     return {
@@ -68,7 +59,7 @@ def test_these_are_all_profiles() -> None:
 
 @PROFILES
 def test_a_profile_loads_and_declares_its_machine(profile: str) -> None:
-    spec, (model, gpus, hcas) = resolved(profile), EXPECTED[profile]
+    spec, (model, gpus, hcas) = declared_profile(profile), EXPECTED[profile]
     hardware = spec.roles["hardware"]
     assert (hardware["hardware_gpu_model"], hardware["hardware_gpus"], len(hardware["hardware_hcas"])) == (model, gpus, hcas)
     assert spec.roles["nvidia_driver"]["nvidia_driver_gpu_architecture"]
@@ -77,7 +68,7 @@ def test_a_profile_loads_and_declares_its_machine(profile: str) -> None:
 
 @PROFILES
 def test_every_gate_has_a_bar_with_a_source(profile: str) -> None:
-    gates = resolved(profile).gates
+    gates = declared_profile(profile).gates
     bars = gates["gates_baselines"]
     floors = {b["gate"] for b in bars if b["kind"] == "floor"}
     assert {"nccl_node", "nvbandwidth", "rdma_pair", "nccl_group"} <= floors
@@ -90,7 +81,7 @@ def test_every_gate_has_a_bar_with_a_source(profile: str) -> None:
 
 @PROFILES
 def test_burn_in_reads_what_it_measures(profile: str) -> None:
-    node = Node("n1", (profile,), Connection("192.0.2.1"), Place(), resolved(profile))
+    node = Node("n1", (profile,), Connection("192.0.2.1"), Place(), declared_profile(profile))
     assert profile_of(node, date(2026, 11, 21)).baselines
     assert [h.rail for h in hcas_of(node)] == list(range(EXPECTED[profile][2]))
 
@@ -98,24 +89,21 @@ def test_burn_in_reads_what_it_measures(profile: str) -> None:
 @PROFILES
 def test_gpu_memory_is_registered_in_the_way_that_the_driver_offers(profile: str) -> None:
     """Without nvidia-peermem only by DMA-BUF: rdma_pair_gpu could never run otherwise."""
-    spec = resolved(profile)
+    spec = declared_profile(profile)
     assert spec.gates["gates_settings"]["rdma_pair_gpu"]["dmabuf"] is not spec.roles["nvidia_driver"]["nvidia_driver_peermem"]
 
 
 def test_sharp_channels_are_accepted_where_sharp_is_declared() -> None:
-    used = {
-        declared: load_profile([COMMON], "profile_hgx_h100", extra_vars=[json.dumps({"infiniband_sharp": declared})], content=ROOT)
-        for declared in (True, False)
-    }
+    used = {declared: declared_profile("profile_hgx_h100", json.dumps({"infiniband_sharp": declared})) for declared in (True, False)}
     sharp = {declared: spec.gates["gates_settings"]["nccl_group"]["sharp"] for declared, spec in used.items()}
     assert sharp == {True: "accepted", False: "refused"}
-    assert resolved("profile_hgx_h100").gates["gates_settings"]["nccl_group"]["sharp"] == "refused"
+    assert declared_profile("profile_hgx_h100").gates["gates_settings"]["nccl_group"]["sharp"] == "refused"
 
 
 @PROFILES
 def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
     """The kernel enables ACS together with the IOMMU. On compute trays a GPU and its HCA share no switch, or Data Direct decides."""
-    roles = resolved(profile).roles
+    roles = declared_profile(profile).roles
     x86 = "intel_iommu" in roles["kernel"]["kernel_cmdline"] or "amd_iommu" in roles["kernel"]["kernel_cmdline"]
     assert ("pcie" in roles) is x86
     by_data_direct = "hgx_b300" in profile
@@ -128,7 +116,7 @@ def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
 @PROFILES
 def test_every_part_of_relaxed_ordering_says_the_same(profile: str) -> None:
     """Devices, adapters' firmware and NCCL; with Data Direct, and on compute trays, no source says whose bit counts."""
-    roles = resolved(profile).roles
+    roles = declared_profile(profile).roles
     declared = roles.get("pcie", {}).get("pcie_relaxed_ordering", "")
     assert declared == ("enabled" if "pcie" in roles and "hgx_b300" not in profile else "")
     assert roles["nccl"]["nccl_settings"].get("NCCL_IB_PCI_RELAXED_ORDERING", 1) == 1
@@ -139,7 +127,7 @@ def test_every_part_of_relaxed_ordering_says_the_same(profile: str) -> None:
 @PROFILES
 def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
     """What the roles refuse before they install anything, with the profile's own catalogue."""
-    roles = resolved(profile).roles
+    roles = declared_profile(profile).roles
     driver, cuda = roles["nvidia_driver"], roles["cuda"]
     catalogue = yaml.safe_load((COMMON / "group_vars" / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
     wish = {
@@ -167,17 +155,17 @@ def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
 
 
 def test_blackwell_boards_have_their_subnet_manager() -> None:
-    driver = resolved("profile_hgx_b200_ib").roles["nvidia_driver"]
+    driver = declared_profile("profile_hgx_b200_ib").roles["nvidia_driver"]
     packages = {p["name"]: (p["component"], p["version"]) for p in driver["nvidia_driver_packages"]}
     assert packages["nvlsm"] == ("nvlsm", f"{driver['nvidia_driver_nvlsm_version']}-1")
     assert packages["libnvsdm"] == packages["nvidia-fabricmanager"]
-    of_other_boards = resolved("profile_hgx_h100_ib").roles["nvidia_driver"]["nvidia_driver_packages"]
+    of_other_boards = declared_profile("profile_hgx_h100_ib").roles["nvidia_driver"]["nvidia_driver_packages"]
     assert {p["name"]: (p["component"], p["version"]) for p in of_other_boards}.items() <= packages.items()
 
 
 @PROFILES
 def test_the_fabric_names_devices_that_the_node_has(profile: str) -> None:
-    roles = resolved(profile).roles
+    roles = declared_profile(profile).roles
     names = [h["name"] for h in roles["hardware"]["hardware_hcas"]]
     assert roles["nccl"]["nccl_settings"]["NCCL_IB_HCA"] == "=" + ",".join(names)
     if "infiniband" in roles:
@@ -187,18 +175,18 @@ def test_the_fabric_names_devices_that_the_node_has(profile: str) -> None:
 
 @PROFILES
 def test_no_huge_page_is_reserved_for_nobody(profile: str) -> None:
-    pages = resolved(profile).roles["hugepages"]
+    pages = declared_profile(profile).roles["hugepages"]
     assert {int(p["count"]) for p in pages["hugepages_pages"]} == {0}
     assert pages["hugepages_mounts"] == []
 
 
 @PROFILES
 def test_what_storage_clients_need_is_added_to_every_row_of_pages(profile: str) -> None:
-    own = resolved(profile).roles
+    own = declared_profile(profile).roles
     assert {"hugepages", "storage_client"} <= set(own)
     asked = [{"size": p["size"], "node": p["node"], "count": 3 + i} for i, p in enumerate(own["hugepages"]["hugepages_pages"])]
     wish = json.dumps({"storage_client_hugepages": asked})
-    with_clients = load_profile([COMMON], profile, extra_vars=[wish], content=ROOT).roles["hugepages"]["hugepages_pages"]
+    with_clients = declared_profile(profile, wish).roles["hugepages"]["hugepages_pages"]
     assert [
         {**sum_, "count": int(sum_["count"]) - int(before["count"])}
         for sum_, before in zip(with_clients, own["hugepages"]["hugepages_pages"], strict=True)
@@ -209,12 +197,12 @@ def test_what_storage_clients_need_is_added_to_every_row_of_pages(profile: str) 
 def test_pages_without_a_row_are_refused(profile: str) -> None:
     nowhere = json.dumps({"storage_client_hugepages": [{"size": "2M", "node": 63, "count": 1}]})
     with pytest.raises(SpecInvalidError, match="storage_client_hugepages"):
-        load_profile([COMMON], profile, extra_vars=[nowhere], content=ROOT)
+        declared_profile(profile, nowhere)
 
 
 @pytest.mark.parametrize("profile", [name for name in sorted(EXPECTED) if "nvl72" in name])
 def test_grace_is_no_x86(profile: str) -> None:
-    roles = resolved(profile).roles
+    roles = declared_profile(profile).roles
     assert {a["name"] for a in roles["bios"]["bios_attributes"]["nvidia"]} >= {"ActiveCores", "EGM"}
     assert list(roles).index("nvidia_driver") < list(roles).index("nvlink_domain")
     cmdline = roles["kernel"]["kernel_cmdline"]
@@ -229,13 +217,13 @@ def test_grace_is_no_x86(profile: str) -> None:
 
 def test_imex_of_a_scheduler_still_needs_the_drivers_package() -> None:
     per_job = '{"nvlink_domain_imex": false}'
-    spec = load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job], content=ROOT)
+    spec = declared_profile("profile_gb300_nvl72", per_job)
     driver = spec.roles["nvidia_driver"]
     assert (spec.roles["nvlink_domain"]["nvlink_domain_imex"], driver["nvidia_driver_hold"]) == (False, True)
     assert [p["version"] for p in driver["nvidia_driver_packages"] if p["component"] == "imex"] == [f"{driver['nvidia_driver_version']}-1"]
     without = '{"nvidia_driver_fabric": "none", "nvidia_driver_imex_version": ""}'
     with pytest.raises(SpecInvalidError) as refused:
-        load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job, without], content=ROOT)
+        declared_profile("profile_gb300_nvl72", per_job, without)
     told = [(p.path, p.message) for p in cast("tuple[Problem, ...]", refused.value.values["items"])]
     assert [path for path, _ in told] == ["nvidia_driver_fabric"]
     assert "nvlink_domain_imex is false" in told[0][1]
@@ -252,7 +240,7 @@ def test_groups_with_variables_are_groups_that_hosts_can_be_in() -> None:
 @pytest.mark.parametrize(("release", "parts"), [("22.04", ["modules", "modules-extra", "headers"]), ("24.04", ["modules", "headers"])])
 def test_all_packages_of_the_kernel_are_pinned_in_both_releases(profile: str, release: str, parts: list[str]) -> None:
     """Headers for DKMS, and each package that has modules: jammy splits them, noble does not."""
-    kernel = load_profile([COMMON], profile, extra_vars=[f"ubuntu_release={release}"], content=ROOT).roles["kernel"]
+    kernel = declared_profile(profile, f"ubuntu_release={release}").roles["kernel"]
     assert kernel["kernel_package"] == f"linux-image-{kernel['kernel_release']}"
     assert kernel["kernel_extra_packages"] == [f"linux-{part}-{kernel['kernel_release']}" for part in parts]
     assert kernel["kernel_hold"]

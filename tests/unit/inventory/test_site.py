@@ -71,15 +71,15 @@ def test_a_role_of_the_site_that_nothing_verifies_is_a_problem(tmp_path: Path, m
         "argument_specs: {main: {short_description: A message, options: {}}}\n"
     )
     monkeypatch.chdir(site)
-    assert check_declared_state(read_config()).nodes == 2
+    assert check_declared_state(read_config(), "all").nodes == 2
     (site / "inventory" / "mysite" / "group_vars" / "rack_12.yml").write_text("node_roles: [hardware, acme_motd]\n")
     with pytest.raises(
         SpecInvalidError,
         match=r"roles/acme_motd: nothing verifies what role acme_motd sets: validators/test_acme_motd\.py is missing",
     ):
-        check_declared_state(read_config())
+        check_declared_state(read_config(), "all")
     (site / "validators").mkdir()
     (site / "validators" / "test_acme_motd.py").write_text(
         "def test_nothing(record):\n    record.not_applicable('acme_motd.text', 'none')\n"
     )
-    assert check_declared_state(read_config()).nodes == 2
+    assert check_declared_state(read_config(), "all").nodes == 2

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from clusterctl.adapters.inventory.load import load_profile
 from clusterctl_lab.apt_root import AptRoot
 from clusterctl_lab.declared_packages import PREFERENCES, DeclaredPackages, declared_packages
 from clusterctl_lab.package_facts import package_facts
 from clusterctl_lab.resolve import Resolution, resolve, role_order
 from clusterctl_lab.resolve_profiles import dpkg_architecture
 from clusterctl_lab.stub_catalogue import stub_packages
+from support.declared_profiles import declared_profile
 from support.doc_blocks import blocks_of
 from support.roles import ROOT
 
@@ -34,7 +34,7 @@ def apt(tmp_path_factory: pytest.TempPathFactory) -> AptRoot:
 
 def steps(**variables: Any) -> tuple[DeclaredPackages, ...]:
     extra = [yaml.safe_dump(variables, default_flow_style=True, width=10**6)] if variables else []
-    spec = load_profile([ROOT / "inventory" / "common"], PROFILE, extra_vars=extra)
+    spec = declared_profile(PROFILE, *extra)
     return declared_packages(spec, ORDER, ROOT / "roles")
 
 
@@ -59,7 +59,7 @@ def test_the_documented_drivers_of_ubuntu_resolve(release: str, tmp_path: Path) 
     extra = tmp_path / "nvidia_driver.yml"
     extra.write_text(block.text)
     profile = "profile_hgx_h100_ib"
-    spec = load_profile([ROOT / "inventory" / "common"], profile, extra_vars=[f"@{extra}", f"ubuntu_release={release}"])
+    spec = declared_profile(profile, f"@{extra}", f"ubuntu_release={release}")
     assert spec.roles["nvidia_driver"]["nvidia_driver_source"] == "ubuntu"
     apt = AptRoot(tmp_path / "root", package_facts(), release)
     found = resolve(apt, profile, release, declared_packages(spec, ORDER, ROOT / "roles"))
@@ -70,7 +70,7 @@ def test_the_documented_drivers_of_ubuntu_resolve(release: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("profile", [PROFILE, "profile_hgx_h100_roce", "profile_gb200_nvl72"])
 def test_a_profile_resolves_on_a_new_lab_node_with_its_old_stacks(profile: str, tmp_path: Path) -> None:
-    spec = load_profile([ROOT / "inventory" / "common"], profile)
+    spec = declared_profile(profile)
     apt = AptRoot(tmp_path / "root", package_facts(), "24.04", dpkg_architecture(spec))
     old = {p.fact.name: p.fact.version for p in stub_packages() if p.installed}
     found = resolve(apt, profile, "24.04", declared_packages(spec, ORDER, ROOT / "roles"), old)
@@ -147,7 +147,7 @@ def test_every_role_that_writes_preferences_is_known() -> None:
 
 
 def test_a_grace_profile_is_resolved_from_the_packages_of_arm64(tmp_path: Path) -> None:
-    spec = load_profile([ROOT / "inventory" / "common"], "profile_gb200_nvl72")
+    spec = declared_profile("profile_gb200_nvl72")
     assert dpkg_architecture(spec) == "arm64"
     declared = declared_packages(spec, ORDER, ROOT / "roles")
     reasons = {}

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.model.errors import ConfigError
 from clusterctl_lab.stub_catalogue import UNIT_STATES, StubPackage, stub_packages
 from clusterctl_lab.stub_repository import UNITS
-from support.roles import ROOT
+from support.declared_profiles import declared_profile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +22,7 @@ def versions(name: str, repository: str = "") -> list[StubPackage]:
 
 
 def pinned() -> dict[str, str]:
-    spec = load_profile([ROOT / "inventory" / "common"], "profile_hgx_b200_ib")
+    spec = declared_profile("profile_hgx_b200_ib")
     return {p["name"]: p["version"] for role, v in spec.roles.items() for p in v.get(f"{role}_packages") or () if isinstance(p, dict)}
 
 

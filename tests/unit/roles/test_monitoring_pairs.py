@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from clusterctl.adapters.inventory.load import load_profile
+from support.declared_profiles import declared_profile
 from support.local_play import role_tasks, run_play
 from support.roles import ROOT
 
@@ -55,6 +55,6 @@ def test_others_are_accepted(exporter: str, dcgm: str, variables: dict[str, Any]
     "profile", ["profile_hgx_a100_ib", "profile_hgx_h100_ib", "profile_hgx_b200_roce", "profile_gb200_nvl72", "profile_gb300_nvl72"]
 )
 def test_the_profiles_declare_pairs(profile: str) -> None:
-    roles = load_profile([COMMON], profile).roles
+    roles = declared_profile(profile).roles
     (version,) = [p["version"] for p in roles["monitoring"]["monitoring_packages"] if p["name"] == EXPORTER]
     assert roles["nvidia_driver"]["nvidia_driver_dcgm_version"] in CATALOGUE["dcgm_exporters"][version.rpartition("-")[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,26 @@ def inventory_read_once(layers: Sequence[Path], vault_ids: Sequence[str] = ()) -
     """
     with inventory_kept_open(_request(Operation.NODES, layers, "all", vault_ids=vault_ids)) as variables:
         yield variables
+
+
+@contextmanager
+def own_inventory_read_once(layers: Sequence[Path], vault_ids: Sequence[str] = ()) -> Iterator[None]:
+    """As `inventory_read_once`, for what this process asks of these layers: a profile takes a third of the time.
+
+    Raises:
+        ConfigError: a layer is missing.
+    """
+    with inventory_read_once(layers, vault_ids) as variables:
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
 
 def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None = None, vault_ids: Sequence[str] = ()) -> Topology:
