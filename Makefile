@@ -10,9 +10,11 @@ unexport PYTHONDONTWRITEBYTECODE
 LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 SCENARIOS := $(LONGEST) $(filter-out $(LONGEST),$(SCENARIOS))
+# Beside the demo's; a quarter of an hour on two cores.
+RACKS := tests/e2e/test_fresh_installer.py tests/e2e/test_nvl72_rack.py
 LINTERS := ansible-lint mypy generated ruff import-contracts yamllint
 
-.PHONY: help setup tools demo demo-down test lint $(LINTERS) resolve unit integration e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint $(LINTERS) resolve unit integration racks e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,9 +63,12 @@ unit: ## Fast tests without containers
 	$(BIN)/pytest -n 2 tests/unit tests/contract
 
 integration: ## Tests with containers and real processes, and the demo flow; two files in parallel
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 tests/e2e tests/integration
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 $(filter-out $(RACKS),$(wildcard tests/e2e/test_*.py)) tests/integration
 
-e2e: ## Tests of the demo flow only
+racks: setup tools ## The demo flow on NVL72 trays, and on a node as an installer leaves it; not part of `test`
+	$(BIN)/pytest -n 2 --dist loadfile $(RACKS)
+
+e2e: ## Tests of the demo flow, of nodes that fail, and of these racks
 	$(BIN)/pytest tests/e2e
 
 molecule: ## Roles on containers: check mode, converge, idempotence, validators
