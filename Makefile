@@ -10,11 +10,12 @@ unexport PYTHONDONTWRITEBYTECODE
 LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 SCENARIOS := $(LONGEST) $(filter-out $(LONGEST),$(SCENARIOS))
-# Beside the demo's; a quarter of an hour on two cores.
-RACKS := tests/e2e/test_fresh_installer.py tests/e2e/test_nvl72_rack.py
+# What takes longest; what its roles do is also in shorter tests, and `node` is what the demo flow does.
+LONG := $(addprefix tests/e2e/test_,fresh_installer.py nvl72_rack.py) $(addprefix tests/integration/test_,collection.py hca_addresses.py storage_client_fuse.py)
+LONG_SCENARIO := node
 LINTERS := ansible-lint mypy generated ruff import-contracts yamllint
 
-.PHONY: help setup tools demo demo-down test lint $(LINTERS) resolve unit integration racks e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint $(LINTERS) resolve unit integration long e2e molecule newest acceptance mutation chaos scale drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,7 +31,7 @@ demo-down: ## Remove the lab rack
 
 test: setup tools ## Everything CI runs
 	@$(MAKE) --no-print-directory --output-sync --jobs 2 lint resolve
-	@$(MAKE) --no-print-directory unit integration molecule
+	@$(MAKE) --no-print-directory unit integration molecule SCENARIOS="$(filter-out $(LONG_SCENARIO),$(SCENARIOS))"
 
 tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm, Chromium, diagnostic tools) into build/tools; installs nothing
 	@scripts/test_tools.sh
@@ -63,12 +64,13 @@ unit: ## Fast tests without containers
 	$(BIN)/pytest -n 2 tests/unit tests/contract
 
 integration: ## Tests with containers and real processes, and the demo flow; two files in parallel
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 $(filter-out $(RACKS),$(wildcard tests/e2e/test_*.py)) tests/integration
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 $(filter-out $(LONG),$(wildcard tests/e2e/test_*.py tests/integration/test_*.py))
 
-racks: setup tools ## The demo flow on NVL72 trays, and on a node as an installer leaves it; not part of `test`
-	$(BIN)/pytest -n 2 --dist loadfile $(RACKS)
+long: setup tools ## What `test` leaves out: NVL72 trays, a node as an installer leaves it, FUSE mounts, the collection, every role on one node
+	$(BIN)/pytest -n 2 --dist loadfile $(LONG)
+	@$(MAKE) --no-print-directory molecule SCENARIOS=$(LONG_SCENARIO)
 
-e2e: ## Tests of the demo flow, of nodes that fail, and of these racks
+e2e: ## Tests of the demo flow, of nodes that fail, and of other racks than the demo's
 	$(BIN)/pytest tests/e2e
 
 molecule: ## Roles on containers: check mode, converge, idempotence, validators
