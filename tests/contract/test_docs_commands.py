@@ -23,7 +23,7 @@ def shown_calls() -> dict[str, list[str]]:
         texts += [c.text for b in blocks_of(page) if b.language in SHELL for c in b.commands]
         texts += [line for b in blocks_of(page) if b.language == "yaml" for line in re.findall(r"clusterctl [a-z][^\]\n`]*", b.text)]
         found |= {f"{page.name}: {' '.join(call)}": call for text in texts for call in clusterctl_calls(text)}
-    for file in sorted((ROOT / "contrib").rglob("*.*")):  # alerts and panels say what to run
+    for file in sorted(f for f in (ROOT / "contrib").rglob("*.*") if f.suffix != ".pyc"):  # alerts and panels say what to run
         found |= {
             f"{file.name}: {' '.join(c)}": c
             for text in re.findall(r"`(clusterctl [^`]+)`", file.read_text())
