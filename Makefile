@@ -4,13 +4,13 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
-# Many containers set it; every one of the thousands of programs here would compile all that it imports.
+# Many containers set it: each of the thousands of programs started here would then compile everything that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # Two run at a time: with the longest last, one would run alone.
 LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 SCENARIOS := $(LONGEST) $(filter-out $(LONGEST),$(SCENARIOS))
-# What takes longest; what its roles do is also in shorter tests, and `node` is what the demo flow does.
+# What takes longest, so that `test` ends in its time on a slow machine; the demo flow applies the roles of `node`, too.
 LONG := $(addprefix tests/e2e/test_,fresh_installer.py nvl72_rack.py) $(addprefix tests/integration/test_,collection.py hca_addresses.py storage_client_fuse.py)
 LONG_SCENARIO := node
 LINTERS := ansible-lint mypy generated ruff import-contracts yamllint
@@ -63,10 +63,10 @@ resolve: ## Install the packages of every profile in simulation, from the facts 
 unit: ## Fast tests without containers
 	$(BIN)/pytest -n 2 tests/unit tests/contract
 
-integration: ## Tests with containers and real processes, and the demo flow; two files in parallel
+integration: ## Tests with containers and real processes, and the demo flow, but those of `long`; two files in parallel
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 $(filter-out $(LONG),$(wildcard tests/e2e/test_*.py tests/integration/test_*.py))
 
-long: setup tools ## What `test` leaves out: NVL72 trays, a node as an installer leaves it, FUSE mounts, the collection, every role on one node
+long: setup tools ## What `test` leaves out: NVL72 trays, a node as an installer leaves it, FUSE mounts, HCA addresses, the collection, every role on one node
 	$(BIN)/pytest -n 2 --dist loadfile $(LONG)
 	@$(MAKE) --no-print-directory molecule SCENARIOS=$(LONG_SCENARIO)
 

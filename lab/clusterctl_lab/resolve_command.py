@@ -7,6 +7,7 @@ from pathlib import Path
 
 import rich_click as click
 
+from clusterctl.adapters.inventory.load import own_inventory_read_once
 from clusterctl.commands.options import extra_vars_option, inventory_option, load_config, output_option
 from clusterctl.model.errors import ConfigError
 from clusterctl.terminal import out
@@ -34,7 +35,8 @@ def command(
     """
     layers = load_config(ctx, inventory, gates=False).inventory
     names = [p.replace("-", "_") for p in profiles] or profile_names(layers)
-    results = list(resolve_profiles(layers, names, releases or RELEASES, extra_vars))
+    with own_inventory_read_once(layers):
+        results = list(resolve_profiles(layers, names, releases or RELEASES, extra_vars))
     if not results:
         raise ConfigError(detail="none of these profiles is for these releases", hint="a profile for EL sets nvidia_driver_dnf_module")
     if file:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.inventory.load import list_hosts, load_profile, own_inventory_read_once
+from clusterctl.adapters.inventory.load import list_hosts, load_profile
 from clusterctl_lab.apt_root import AptRoot
 from clusterctl_lab.declared_packages import declared_packages
 from clusterctl_lab.package_facts import package_facts
@@ -35,9 +35,8 @@ def resolve_profiles(
     layers: Sequence[Path], profiles: Sequence[str], releases: Sequence[str], extra_vars: Sequence[str]
 ) -> Iterator[Resolution]:
     """Each profile on each of `releases` that it is for: Ubuntu, or EL if it sets nvidia_driver_dnf_module."""
-    with own_inventory_read_once(layers):
-        for release in releases:
-            yield from (_on_el(layers, profiles, extra_vars) if release == EL9 else _on_ubuntu(layers, profiles, release, extra_vars))
+    for release in releases:
+        yield from (_on_el(layers, profiles, extra_vars) if release == EL9 else _on_ubuntu(layers, profiles, release, extra_vars))
 
 
 def _on_ubuntu(layers: Sequence[Path], profiles: Sequence[str], release: str, extra_vars: Sequence[str]) -> Iterator[Resolution]:

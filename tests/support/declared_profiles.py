@@ -1,4 +1,4 @@
-"""What the profiles of the tree declare: one process of Ansible reads them for all tests of a worker of pytest, and each is asked for once."""
+"""What the profiles of the tree declare: one process of Ansible reads them for all tests of a worker of pytest, each profile once."""
 
 from __future__ import annotations
 

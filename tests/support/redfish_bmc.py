@@ -33,7 +33,7 @@ class Bmc:
         forbidden: attributes whose change is refused, regardless of the registry.
         ignores: attributes that the BIOS silently does not apply at a reset.
         down: all requests are answered with 503.
-        lockdown: all changes are answered with 403, whoever tries them.
+        lockdown: HTTP status with which all changes are refused, whoever tries them; 0 = none.
         anonymous: HTTP status for requests without an account; 0 = the connection is closed.
         reader_status: HTTP status for reads of the account that may only read, and for its changes; `reader_log`: the collection of entries that gets one for its change.
         resets: the reset types that were accepted; the power state follows them.
@@ -51,7 +51,7 @@ class Bmc:
         self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
-        self.lockdown = False
+        self.lockdown = 0
         self.anonymous = 401
         self.reader_status = (200, 403)
         self.reader_log = ""
@@ -214,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         match = self.headers.get("If-Match")
         if bmc.lockdown:
-            self._refuse(_FORBIDDEN, "The service is locked down.")
+            self._refuse(bmc.lockdown, "No changes now.")
         elif bmc.writable and self.path in bmc.tree and "Boot" in body:
             text = bmc.boot(self.path, body["Boot"])
             self._refuse(400, text) if text else self._answer(204)

@@ -65,14 +65,16 @@ class AccountCheck:
 
     Attributes:
         user: that account.
-        refused: whether the BMC refused it for lack of privilege; None if it refused it otherwise, or everybody, which shows no roles.
+        refused: whether the BMC refused it for lack of privilege and let `bmc_user` through; None for other refusals, which show no roles.
         answer: what the BMC answered.
+        privileged_answer: what it answered to the same change by `bmc_user`; empty where that was not tried.
         logged: the entry that its logs have of the account since then; None if there is none.
     """
 
     user: str
     refused: bool | None
     answer: str
+    privileged_answer: str = ""
     logged: LogEntry | None = None
 
 

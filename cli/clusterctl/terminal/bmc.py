@@ -50,8 +50,9 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
         _table(("BMC", "PROTOCOL", "ENABLED", "PORT"), [(p.manager, p.name, _said(p.enabled), str(p.port or "-")) for p in r.protocols])
     if r.accounts is not None:
         logged = r.accounts.logged
+        answers = "; bmc_user: ".join(filter(None, (r.accounts.answer, r.accounts.privileged_answer)))
         out.print_text(
-            f"  change with {printable(r.accounts.user)}, which may only read: {_CHANGES[r.accounts.refused]} ({printable(r.accounts.answer)})"
+            f"  change with {printable(r.accounts.user)}, which may only read: {_CHANGES[r.accounts.refused]} ({printable(answers)})"
         )
         out.print_text(f"  its logs name the account: {printable(f'{logged.log} {logged.id}: {logged.message}') if logged else 'no'}")
     if BmcSection.CONSOLE in sections:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def _accounts(node: Node) -> Mapping[str, Any]:
-    return node["accounts"] or {"refused": None, "logged": None, "answer": node["missing"].get("accounts", "not tried")}
+    untried = {"refused": None, "logged": None, "answer": node["missing"].get("accounts", "not tried"), "privileged_answer": ""}
+    return node["accounts"] or untried
 
 
 # Of each test: what a node must show, and what it shows, for people.
@@ -32,7 +33,9 @@ _TESTS: dict[str, tuple[Callable[[Node], bool], Callable[[Node], str]]] = {
     ),
     "redfish_authorization_enforced": (
         lambda n: _accounts(n)["refused"] is True,
-        lambda n: f"change by an account that may only read: {_accounts(n)['answer']}",
+        lambda n: (
+            f"change by an account that may only read: {_accounts(n)['answer']}; by bmc_user: {_accounts(n)['privileged_answer'] or 'not tried'}"
+        ),
     ),
     "redfish_accounting_enabled": (
         lambda n: bool(_accounts(n)["logged"]),

@@ -69,11 +69,23 @@ def test_a_change_that_is_refused_for_lack_of_privilege_shows_roles(bmc: Bmc, st
     assert bmc.tree[SYSTEM]["AssetTag"] == "rack 12"
 
 
-def test_a_bmc_that_refuses_everybody_shows_no_roles(bmc: Bmc) -> None:
-    bmc.lockdown = True
+@pytest.mark.parametrize(("status", "refused"), [(401, None), (403, None), (429, None), (500, None), (503, None), (400, True), (405, True)])
+def test_roles_show_only_where_the_account_that_may_change_things_is_let_through(bmc: Bmc, status: int, refused: bool | None) -> None:
+    bmc.lockdown = status
     found = checked(bmc).accounts
     assert found is not None
-    assert (found.refused, found.answer) == (None, f"HTTP 403 There are insufficient privileges.; {USER} is refused, too")
+    assert (found.refused, found.answer) == (refused, "HTTP 403 There are insufficient privileges.")
+    assert found.privileged_answer == f"HTTP {status} No changes now."
+
+
+def test_an_entry_that_comes_late_is_found(bmc: Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = {"Id": "9", "Created": "2026-03-01T00:00:00Z", "Message": f"PATCH by {READER} refused"}
+    monkeypatch.setattr(accounts, "_LOGGED_WITHIN_S", 60.0)
+    monkeypatch.setattr(accounts.time, "sleep", lambda _s: bmc.tree[ENTRIES]["Members"].append(late))
+    found = checked(bmc).accounts
+    assert found is not None
+    assert found.logged is not None
+    assert found.logged.id == "9"
 
 
 def test_a_new_entry_that_names_the_account_shows_that_its_use_is_logged(bmc: Bmc) -> None:
@@ -113,5 +125,6 @@ def test_the_labs_bmc_enforces_roles_and_logs(tmp_path: Path, monkeypatch: pytes
         found = read_report(access, BmcLimits(5), [BmcSection.ACCOUNTS], 3).accounts
     assert found is not None
     assert (found.refused, found.answer.startswith("HTTP 403 There are insufficient privileges")) == (True, True)
+    assert found.privileged_answer.startswith("HTTP 400 "), "no asset tag: a change of nothing"
     assert found.logged is not None
     assert found.logged.message == f"PATCH /redfish/v1/Systems/System.1 by {reader.user} refused: no privilege"

@@ -33,7 +33,7 @@ EVENT = {
 BEFORE, BEGINS, DURING, ENDS = (f"2026-03-{day}T09:00:00.000000Z" for day in (14, 15, 16, 17))
 ENTRY = {"log": "SEL", "id": "1", "created": "", "severity": "OK", "message": "power on"}
 BMC = {"name": BAD, "problem": "", "power": "on", "serial": "SYS-1", "log": [ENTRY], "missing": {}}
-TRIED = {"user": "auditor", "refused": True, "answer": "HTTP 403", "logged": ENTRY}
+TRIED = {"user": "auditor", "refused": True, "answer": "HTTP 403", "privileged_answer": "accepted", "logged": ENTRY}
 SAFE = {
     **BMC,
     "tls_verified": True,

@@ -59,6 +59,7 @@ ENTRY = LogEntry("SEL", "6", "", "OK", "by \x1bauditor")
         (AccountCheck("auditor", refused=True, answer="HTTP 403 No.", logged=ENTRY), (": refused (HTTP 403 No.)", "account: SEL 6: by ")),
         (AccountCheck("auditor", refused=False, answer="accepted"), ("its roles are not enforced (accepted)", "account: no")),
         (AccountCheck("auditor", refused=None, answer="HTTP 405"), ("refused, which shows no roles (HTTP 405)", "account: no")),
+        (AccountCheck("auditor", None, "HTTP 403", "HTTP 403 No."), ("shows no roles (HTTP 403; bmc_user: HTTP 403 No.)", "account: no")),
     ],
 )
 def test_a_change_that_was_tried(capsys: pytest.CaptureFixture[str], check: AccountCheck, lines: tuple[str, ...]) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # DSP0266: for credentials that lack the privilege; 401 is for those that are not accepted, as after a lockout, and shows no roles.
 _NO_PRIVILEGE = 403
+# Of the request, not of who sends it: a BMC that answers so has let the account through (RFC 9110, RFC 6585).
+_ABOUT_THE_REQUEST = frozenset({400, 405, 409, 412, 415, 428})
 # Assumed: a log has an entry within a few seconds.
 _LOGGED_WITHIN_S, _PAUSE_S = 3.0, 1.0
 _ENTRIES = 50
@@ -31,7 +33,7 @@ def check_accounts(
     """Try to set the asset tag of `system` to what it is, for which DMTF's base privilege registry (DSP8011) demands ConfigureComponents.
 
     A BMC that accepts it has changed nothing; where it has no asset tag, the change has no property. `client`, whose account may change things, reads
-    the logs of `owners` before and afterwards, and tries the same after a refusal: a BMC that refuses everybody, as under a lockdown, shows no roles.
+    the logs of `owners` before and afterwards, and tries the same after a refusal: a BMC that does not let it through, as under a lockdown, shows no roles.
 
     Raises:
         BmcError: the site names no such account, the BMC lets it read nothing, or a log cannot be read.
@@ -49,25 +51,28 @@ def check_accounts(
     except RefusedError as e:
         raise BmcError(f"{user} may not even read: {e}") from e
     same = {name: system[name] for name in ("AssetTag",) if name in system}
-    refused, answer = _tried(reader, path, same)
-    if refused and _tried(client, path, same)[0]:
-        refused, answer = None, f"{answer}; {access.user} is refused, too"
+    status, answer = _tried(reader, path, same)
+    refused, privileged_answer = {None: False, _NO_PRIVILEGE: True}.get(status), ""
+    if refused:
+        status, privileged_answer = _tried(client, path, same)
+        refused = True if status is None or status in _ABOUT_THE_REQUEST else None
     names_user = re.compile(rf"(?<!\w){re.escape(user)}(?!\w)")
     changed = time.monotonic()
     while True:
         waited_s = time.monotonic() - changed
         new = [e for e in read_log(client, owners, _ENTRIES) if _identity(e) not in before and names_user.search(e.message)]
         if new or waited_s >= _LOGGED_WITHIN_S:
-            return AccountCheck(user, refused, answer, new[0] if new else None)
+            return AccountCheck(user, refused, answer, privileged_answer, new[0] if new else None)
         time.sleep(_PAUSE_S)
 
 
-def _tried(reader: Redfish, path: str, body: dict[str, Any]) -> tuple[bool | None, str]:
+def _tried(account: Redfish, path: str, body: dict[str, Any]) -> tuple[int | None, str]:
+    """The HTTP status of the refusal, None if it was accepted; and that for people."""
     try:
-        reader.patch(path, body)
+        account.patch(path, body)
     except RefusedError as e:
-        return (True if e.status == _NO_PRIVILEGE else None), f"HTTP {e.status} {e.message}".rstrip()
-    return False, "accepted"
+        return e.status, f"HTTP {e.status} {e.message}".rstrip()
+    return None, "accepted"
 
 
 def _identity(entry: LogEntry) -> tuple[str, str, str]:

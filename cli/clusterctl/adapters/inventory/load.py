@@ -96,7 +96,7 @@ def inventory_read_once(layers: Sequence[Path], vault_ids: Sequence[str] = ()) -
 
 @contextmanager
 def own_inventory_read_once(layers: Sequence[Path], vault_ids: Sequence[str] = ()) -> Iterator[None]:
-    """As `inventory_read_once`, for what this process asks of these layers: a profile takes a third of the time.
+    """As `inventory_read_once`, for the queries of this process itself: each profile after the first takes a third of the time.
 
     Raises:
         ConfigError: a layer is missing.
