@@ -81,7 +81,7 @@ def test_roles_show_only_where_the_account_that_may_change_things_is_let_through
 def test_an_entry_that_comes_late_is_found(bmc: Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
     late = {"Id": "9", "Created": "2026-03-01T00:00:00Z", "Message": f"PATCH by {READER} refused"}
     monkeypatch.setattr(accounts, "_LOGGED_WITHIN_S", 60.0)
-    monkeypatch.setattr(accounts.time, "sleep", lambda _s: bmc.tree[ENTRIES]["Members"].append(late))
+    monkeypatch.setattr("clusterctl.adapters.bmc.accounts.time.sleep", lambda _s: bmc.tree[ENTRIES]["Members"].append(late))
     found = checked(bmc).accounts
     assert found is not None
     assert found.logged is not None
