@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from support.roles import ROLES_ENVIRONMENT
+from support.roles import ROLES_ENVIRONMENT, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +41,18 @@ def role_tasks(role: str, *names: str) -> list[dict[str, Any]]:
     return [{"ansible.builtin.include_role": {"name": role, "tasks_from": name}} for name in names]
 
 
+def _as_on_nodes(run: Path, folder: Path) -> dict[str, str]:
+    """Plug-ins and modules are loaded once for all tasks, as on nodes."""
+    return {
+        "ANSIBLE_CALLBACKS_ENABLED": "clusterctl.gpu.preload",
+        "ANSIBLE_CONNECTION_PLUGINS": str(ROOT / "on_node" / "clusterctl_on_node" / "connection"),
+        "ANSIBLE_PIPELINING": "1",
+        "CLUSTERCTL_PRELOADED": str(run / "python"),
+        "CLUSTERCTL_PRELOADED_LIB": sysconfig.get_path("purelib"),
+        "CLUSTERCTL_BUILT_MODULES": str(folder.parent / "built-modules"),
+    }
+
+
 def run_play(
     folder: Path,
     tasks: Sequence[Mapping[str, Any]],
@@ -55,23 +69,25 @@ def run_play(
         environment: in addition to that of this process.
         keywords: more keywords of the play.
     """
-    play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": list(tasks), **(keywords or {})}
+    play = {"hosts": "localhost", "connection": "preloaded", "gather_facts": False, "tasks": list(tasks), **(keywords or {})}
     (folder / "play.json").write_text(json.dumps([play]))
     given = json.dumps({"ansible_python_interpreter": sys.executable, **(variables or {})})
     program = str(Path(sys.executable).with_name("ansible-playbook"))
-    done = subprocess.run(
-        [program, "-i", "localhost,", "-e", given, *words, str(folder / "play.json")],
-        env={
-            **os.environ,
-            **ROLES_ENVIRONMENT,
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_HOME": str(folder / "ansible-home"),
-            **(environment or {}),
-        },
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_LIMIT_S,
-    )
+    with TemporaryDirectory(prefix="clusterctl-play-") as run:
+        done = subprocess.run(
+            [program, "-i", "localhost,", "-e", given, *words, str(folder / "play.json")],
+            env={
+                **os.environ,
+                **ROLES_ENVIRONMENT,
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_HOME": str(folder / "ansible-home"),
+                **_as_on_nodes(Path(run), folder),
+                **(environment or {}),
+            },
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_LIMIT_S,
+        )
     return FinishedPlay(done.returncode, done.stdout + done.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import json
 import types
 import typing
@@ -75,7 +76,7 @@ def _check_order(messages: list[dict[str, Any]]) -> None:
 def _check_object(value: Any, kind: Any) -> None:
     """`value` against a message class: no unknown field, none missing, each of its type."""
     _require(isinstance(value, dict), f"{value!r} is no {kind.__name__}")
-    hints = typing.get_type_hints(kind, vars(objects))
+    hints = _hints(kind)
     allowed: dict[str, Any] = {**_NEWER.get(kind.__name__, {})}
     required = set()
     for field in dataclasses.fields(kind):
@@ -92,6 +93,11 @@ def _check_object(value: Any, kind: Any) -> None:
     _require(required <= set(value) <= set(allowed), f"{kind.__name__}: {sorted(value)} of {sorted(allowed)}")
     for name, one in value.items():
         _check_value(one, allowed[name])
+
+
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind, vars(objects))
 
 
 def _check_value(value: Any, hint: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,23 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult, RawRecord
+    from clusterctl.model.installed_skew import InstalledVersion
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
+    from clusterctl.model.slow_class import SlowClass
 
 REPORTABLE = frozenset({"provision", "validate", "burnin"})
 _SEARCHED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What the directory of a run has for its page; nothing where the run has no directory."""
+
+    files: tuple[str, ...] = ()
+    links: Mapping[str, Sequence[EvidenceLink]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    slow: tuple[SlowClass, ...] = ()
+    installed: Mapping[str, Sequence[InstalledVersion]] = field(default_factory=dict)
 
 
 def chosen_run(store: Store, run_id: str) -> RunRow:
@@ -48,27 +62,31 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
     Nodes are shown as the run left them. Where it gathered no evidence of its own, what still
     counts of earlier evidence is shown, else the newest, with the run that gathered it.
     """
-    files = _files(Path(run.directory))
-    links = _links(files, Path(run.directory), page_folder)
+    folder = _read_folder(Path(run.directory), page_folder) if run.directory else _Folder()
     unfinished = run.id in {r.id for r in store.unfinished_runs()}
-    sections = tuple(node_sections(store, run, links))
-    records, no_records, records_of = _records(store, run, files, sections)
-    units = _units(Path(run.directory))
+    sections = tuple(node_sections(store, run, folder.links))
+    records, no_records, records_of = _records(store, run, folder.files, sections)
     return RunReport(
         run=run,
         status="unfinished" if unfinished else run.status.value,
         made_at=clock.now(),
         sections=sections,
-        links=tuple(links.get("", ())),
+        links=tuple(folder.links.get("", ())),
         records=records,
         no_records=no_records,
         records_of=records_of,
-        slow=read_slow(Path(run.directory)),
+        slow=folder.slow,
         version_skews=version_skews(
-            units, [r for s in sections if s.gates_earlier is None for r in s.gate_results if r.gate in gate_names()]
+            folder.units, [r for s in sections if s.gates_earlier is None for r in s.gate_results if r.gate in gate_names()]
         ),
-        installed_skews=installed_skews(units, read_installed(Path(run.directory))),
+        installed_skews=installed_skews(folder.units, folder.installed),
     )
+
+
+def _read_folder(directory: Path, page_folder: Path) -> _Folder:
+    files = _files(directory)
+    links = _links(files, directory, page_folder)
+    return _Folder(files, links, _units(directory), read_slow(directory), read_installed(directory))
 
 
 def _units(directory: Path) -> Mapping[str, str]:

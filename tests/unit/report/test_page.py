@@ -206,6 +206,18 @@ def test_a_killed_run_is_unfinished(rack: tuple[Store, RunRow]) -> None:
     assert "unfinished" in render_page(page)
 
 
+def test_a_run_without_a_directory_has_no_files_of_the_working_directory(
+    rack: tuple[Store, RunRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, run = rack
+    monkeypatch.chdir(run.directory)
+    assert report_of(rack).links
+    alone = a_run("20260314-110000-provision-dead")
+    store.start_run(alone, ["r12-n04"])
+    page = collect(store, store.run(alone.id), Path("/"))
+    assert (page.links, [s.links for s in page.sections], page.records) == ((), [()], ())
+
+
 @pytest.mark.parametrize("content", ["", "not json", '{"schema_version": 99, "records": []}', '{"schema_version": 1}'])
 def test_damaged_records_are_told_not_hidden(rack: tuple[Store, RunRow], content: str) -> None:
     (Path(rack[1].directory) / "gates/rdma_pair/r12-n01.json").write_text(content)

@@ -44,7 +44,7 @@ def apply(root: Path, *words: str) -> Any:
     program.chmod(0o755)
     tasks = [{"name": "Trust", "ansible.builtin.include_tasks": str(ROOT / "roles" / "os_tuning" / "tasks" / "firewall.yml")}]
     path = f"{root}/bin:/usr/bin:/bin"
-    keywords = {"vars": {"os_tuning_firewall_trusted": TRUSTED}, "environment": {"PATH": path}}
+    keywords = {"vars": {"os_tuning_firewall_trusted": TRUSTED}}
     done = run_play(root, tasks, *words, environment={"PATH": path}, keywords=keywords)
     assert done.code == 0, done.output[-3000:]
     return done

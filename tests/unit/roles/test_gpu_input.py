@@ -132,7 +132,7 @@ def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: st
         *attempts,
         keep,
     ]
-    done = run_play(root, tasks, "--check", environment={"PATH": path}, keywords={"vars": catalogue, "environment": {"PATH": path}})
+    done = run_play(root, tasks, "--check", environment={"PATH": path}, keywords={"vars": catalogue})
     assert done.code == 0, done.output[-5000:]
     result: dict[str, str] = json.loads((root / "refusals.json").read_text())
     return result | {"output": done.output}
