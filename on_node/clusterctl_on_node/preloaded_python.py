@@ -1,13 +1,14 @@
 """A Python with Ansible's module_utils imported that forks for each module: most of a module's time is the start of its Python.
 
-Arguments: a socket path, the folder of Ansible's library. A client sends one byte with the file descriptors for stdin, stdout and stderr; the
-module's source comes on stdin. The answer is the exit status. It ends when its socket is gone, with the folder of its run.
+Arguments: a socket path, the folder of Ansible's library. A client sends one byte with the file descriptors for stdin, stdout and stderr; on stdin
+come the variables of the task, one line of JSON, and the module's source. The answer is the exit status. It ends when its socket is gone, with the folder of its run.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
+import json
 import os
 import select
 import signal
@@ -109,7 +110,9 @@ def _become_module(fds: list[int]) -> None:
     code = 1
     try:
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, closefd=False) for n, mode in enumerate("rww"))
-        source = open(0, "rb", closefd=False).read()  # noqa: SIM115 the descriptor stays
+        given = open(0, "rb", closefd=False)  # noqa: SIM115 the descriptor stays
+        os.environ.update(json.loads(given.readline()))
+        source = given.read()
         sys.argv = [""]
         module = sys.modules["__main__"] = types.ModuleType("__main__")
         exec(compile(source, "<stdin>", "exec"), module.__dict__)  # noqa: S102 that is its job: the payload is Ansible's own

@@ -7,12 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ansible
 import pytest
 
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 pytestmark = pytest.mark.slow
 PROGRAM = ROOT / "on_node" / "clusterctl_on_node"
@@ -36,6 +39,7 @@ VOLATILE = frozenset(
         "exception",
     }
 )
+SHOW = ["sh", "-c", 'printf "%s|" "$DEBIAN_FRONTEND" "${EMPTY-unset}" "$QUOTED" "$PATH" "$LC_ALL"']
 TASKS: list[dict[str, Any]] = [
     {"ansible.builtin.ping": {}},
     {"ansible.builtin.command": {"argv": ["printf", "%s|%s", "a b", "ü"]}},
@@ -43,6 +47,10 @@ TASKS: list[dict[str, Any]] = [
     {"ansible.builtin.command": {"cmd": "no-such-program"}},
     {"ansible.builtin.shell": {"cmd": "cat; echo $((1+1)); umask", "stdin": "from stdin"}},
     {"ansible.builtin.command": {"argv": ["python3", "-c", "import ansible"]}},
+    {"ansible.builtin.command": {"argv": SHOW}, "environment": {"DEBIAN_FRONTEND": "noninteractive", "PATH": "/opt/x:/usr/bin:/bin"}},
+    {"ansible.builtin.command": {"argv": SHOW}, "environment": {"QUOTED": "a b'c\n", "EMPTY": "", "PATH": "/usr/bin:/bin"}},
+    {"ansible.builtin.command": {"argv": ["date", "+%Z"]}, "environment": {"TZ": "Asia/Tokyo"}},
+    {"ansible.builtin.setup": {"gather_subset": ["!all", "env"]}, "environment": {"OF_THE_TASK": "x=1"}},
     {"ansible.builtin.file": {"path": "{{ work }}/d", "state": "directory", "mode": "0750"}},
     {"ansible.builtin.copy": {"content": "one\ntwo\n", "dest": "{{ work }}/d/f", "mode": "0640"}},
     {"ansible.builtin.copy": {"content": "one\ntwo\n", "dest": "{{ work }}/d/f", "mode": "0640"}},
@@ -66,17 +74,17 @@ TASKS: list[dict[str, Any]] = [
 ]
 
 
-def results(tmp_path: Path, connection: str) -> list[Any]:
+def results(tmp_path: Path, connection: str, given: Sequence[Mapping[str, Any]] = TASKS) -> list[Any]:
     """The result of each task."""
     folder = tmp_path / connection
     folder.mkdir()
     tasks = [
-        {**task, "register": f"r{i}", "ignore_errors": True, "environment": {"LC_ALL": "C"} if i % 5 == 4 else {}}
-        for i, task in enumerate(TASKS)
+        {"environment": {"LC_ALL": "C"} if i % 5 == 4 else {}, **task, "register": f"r{i}", "ignore_errors": True}
+        for i, task in enumerate(given)
     ]
     dump = {
         "ansible.builtin.copy": {
-            "content": "{{ [" + ", ".join(f"r{i}" for i in range(len(TASKS))) + "] | to_json }}",
+            "content": "{{ [" + ", ".join(f"r{i}" for i in range(len(given))) + "] | to_json }}",
             "dest": str(folder / "out"),
         }
     }
@@ -148,3 +156,22 @@ def test_every_module_gives_the_same_result(tmp_path: Path) -> None:
     local, preloaded = results(tmp_path, "local"), results(tmp_path, "preloaded")
     for task, expected, found in zip(TASKS, local, preloaded, strict=True):
         assert settled(found) == settled(expected), task
+
+
+@pytest.mark.parametrize(
+    ("variables", "forked"),
+    [
+        ({}, True),
+        ({"OF_THE_TASK": "1", "PATH": "/usr/bin:/bin"}, True),
+        ({"OF_THE_TASK": "a b"}, False),
+        ({"LC_ALL": "C"}, False),
+        ({"HOME": "/opt"}, False),
+    ],
+)
+def test_variables_of_a_task_need_no_start_of_python_unless_it_reads_them_then(
+    tmp_path: Path, variables: dict[str, str], forked: bool
+) -> None:
+    show = {"ansible.builtin.command": {"argv": ["sh", "-c", "cat /proc/$PPID/cmdline"]}}
+    first, found = results(tmp_path, "preloaded", [show, {**show, "environment": variables}])
+    assert "preloaded_python.py" in first["stdout"]
+    assert ("preloaded_python.py" in found["stdout"]) is forked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import socket
@@ -26,8 +27,10 @@ extends_documentation_fragment:
     - connection_pipelining
 """
 
-# how ansible-core 2.19 starts a module with pipelining and without become
-_STARTS_MODULE = re.compile(r"/bin/sh -c '(?P<python>/[\w./-]+) && sleep 0'")
+# how ansible-core 2.19 starts a module with pipelining and without become; variables of the task that need quotes are not among it
+_STARTS_MODULE = re.compile(r"/bin/sh -c '(?P<variables>(?:\w+=[\w@%+=:,./-]* )*)(?P<python>/[\w./-]+) && sleep 0'", re.ASCII)
+# read when a Python starts (HOME: packages of the user), or by libraries that are loaded with it
+_READ_AT_START = re.compile(r"PYTHON|LC_|LANG|LD_|MALLOC_|GLIBC_|OPENSSL_|HOME$|TZ$")
 _START_S = 10.0
 _POLL_S = 0.02
 
@@ -41,12 +44,13 @@ class Connection(LocalConnection):  # type: ignore[misc] # ansible-core has no t
     def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
         """Run a command; a module in a fork."""
         found = _STARTS_MODULE.fullmatch(cmd) if in_data and not self.become else None
-        client = _connected(found["python"]) if found else None
+        variables = dict(word.split("=", 1) for word in found["variables"].split()) if found else {}
+        client = _connected(found["python"]) if found and not any(map(_READ_AT_START.match, variables)) else None
         if client is None or in_data is None:
             result: tuple[int, bytes, bytes] = super().exec_command(cmd, in_data=in_data, sudoable=sudoable)
             return result
         with client, tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            given.write(in_data)
+            given.write(json.dumps(variables).encode() + b"\n" + in_data)
             given.seek(0)
             socket.send_fds(client, [b"m"], [given.fileno(), out.fileno(), err.fileno()])
             status = client.recv(4)

@@ -33,11 +33,11 @@ def server(tmp_path: Path) -> Iterator[str]:
         process.kill()
 
 
-def sent(path: str, source: str) -> socket.socket:
+def sent(path: str, source: str, variables: str = "{}") -> socket.socket:
     """A client that waits for this module."""
     client = connected(path)
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
-        given.write(source.encode())
+        given.write(f"{variables}\n{source}".encode())
         given.seek(0)
         socket.send_fds(client, [b"m"], [given.fileno(), out.fileno(), out.fileno()])
     return client
@@ -78,3 +78,9 @@ def test_clients_that_send_nothing_or_do_not_wait_harm_no_other(server: str) -> 
 def test_a_module_waits_for_its_own_children(server: str) -> None:
     source = "import subprocess, sys; raise SystemExit(subprocess.run([sys.executable, '-c', 'raise SystemExit(7)']).returncode)"
     assert status(sent(server, source)) == 7
+
+
+def test_variables_of_a_task_are_those_of_its_module_and_of_no_other(server: str) -> None:
+    source = "import os, subprocess; raise SystemExit(subprocess.run(['sh', '-c', 'exit ${OF_THE_TASK:-9}']).returncode)"
+    assert status(sent(server, source, '{"OF_THE_TASK": "7"}')) == 7
+    assert status(sent(server, source)) == 9
