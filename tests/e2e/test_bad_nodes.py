@@ -120,7 +120,7 @@ def test_after_kill_9_no_node_is_admitted_ansible_has_ended_and_the_run_can_be_r
 
 
 def test_a_second_operator_is_refused_on_a_node_in_use(rack: DemoRack) -> None:
-    child = start(rack)
+    child = start(rack, *FROM_CONTROLLER)
     try:
         wait_until(lambda: bool(ansible_processes(rack)))
         second = rack.clusterctl("provision", rack.target, "--yes")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import ansible
@@ -106,30 +107,30 @@ def results(tmp_path: Path, connection: str, given: Sequence[Mapping[str, Any]] 
         )
     )
     (tmp_path / "work").mkdir(exist_ok=True)
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "ANSIBLE_PIPELINING": "1",
-        "ANSIBLE_CONNECTION_PLUGINS": str(plugins(tmp_path)),
-        "CLUSTERCTL_PRELOADED": str(folder / "python"),
-        "CLUSTERCTL_PRELOADED_LIB": str(Path(ansible.__file__).parents[1]),
-    }
-    binary = Path(sys.executable).with_name("ansible-playbook")
-    done = subprocess.run(
-        [binary, "-i", folder / "hosts.json", folder / "play.yml"],
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=tmp_path,
-    )
+    with TemporaryDirectory(prefix="preloaded-") as short:  # the path of a socket has at most 107 bytes
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "LANG": "C.UTF-8",
+            "ANSIBLE_PIPELINING": "1",
+            "ANSIBLE_CONNECTION_PLUGINS": str(plugins(tmp_path)),
+            "CLUSTERCTL_PRELOADED": f"{short}/python",
+            "CLUSTERCTL_PRELOADED_LIB": str(Path(ansible.__file__).parents[1]),
+        }
+        binary = Path(sys.executable).with_name("ansible-playbook")
+        done = subprocess.run(
+            [binary, "-i", folder / "hosts.json", folder / "play.yml"],
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=tmp_path,
+        )
+        sockets = [path.name for path in Path(short).glob("python/usr*")]
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (folder / "python").is_dir() == (connection == "preloaded"), "the short way was used"
+    assert sockets == (["usr_bin_python3"] if connection == "preloaded" else []), "the short way was used"
     assert "Skipping plugin" not in done.stdout + done.stderr
-    for socket in (folder / "python").glob("usr*"):
-        socket.unlink()  # ends the server
     found: list[Any] = json.loads((folder / "out").read_text())
     return found
 
