@@ -1,7 +1,7 @@
 """A Python with Ansible's module_utils imported that forks for each module: most of a module's time is the start of its Python.
 
-Arguments: a socket path, the folder of Ansible's library. A client sends one byte with the file descriptors for stdin, stdout and stderr; on stdin
-come the variables of the task, one line of JSON, and the module's source. The answer is the exit status. It ends when its socket is gone, with the folder of its run.
+Arguments: a socket path, the folder of Ansible's library. A client sends one byte with the file descriptors for stdin, stdout and stderr.
+Stdin has one line of JSON with the variables of the task, and then the module's source. The answer is the exit status. It ends when its socket is gone, with the folder of its run.
 """
 
 from __future__ import annotations

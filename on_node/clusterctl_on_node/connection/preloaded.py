@@ -27,8 +27,8 @@ extends_documentation_fragment:
     - connection_pipelining
 """
 
-# how ansible-core 2.19 starts a module with pipelining and without become; variables of the task that need quotes are not among it
-_STARTS_MODULE = re.compile(r"/bin/sh -c '(?P<variables>(?:\w+=[\w@%+=:,./-]* )*)(?P<python>/[\w./-]+) && sleep 0'", re.ASCII)
+# how ansible-core 2.19 starts a module with pipelining and without become; a task's variables are before it, and match where they need no quotes
+_STARTS_MODULE = re.compile(r"/bin/sh -c '(?P<variables>(?:[A-Za-z_]\w*=[\w@%+=:,./-]* )*)(?P<python>/[\w./-]+) && sleep 0'", re.ASCII)
 # read when a Python starts (HOME: packages of the user), or by libraries that are loaded with it
 _READ_AT_START = re.compile(r"PYTHON|LC_|LANG|LD_|MALLOC_|GLIBC_|OPENSSL_|HOME$|TZ$")
 _START_S = 10.0
