@@ -35,6 +35,7 @@ from node_lock import MARK, lock_node, mark_of
 from port_holder import holder_of
 from rank_server import Member
 from rank_starter import BATCH_VARIABLE
+from run_claim import at_work, claim, claimed
 from step_records import FILE, new_record, note_boot, rebooted
 
 LOST_AFTER_S = 20.0
@@ -279,9 +280,7 @@ def start(directory: Path) -> int:
 
 def run(directory: Path) -> int:
     """Run DIR/plan.json under the node's lock."""
-    try:  # a start that is repeated after a broken SSH connection must not run the plan twice
-        (directory / "pid").symlink_to(str(os.getpid()))  # atomic: a link has its content from the start
-    except FileExistsError:
+    if not claim(directory):  # a start that is repeated after a broken SSH connection must not run the plan twice
         return 0
     adopt_orphans()
     note_boot(directory)
@@ -306,7 +305,7 @@ def wait(directory: Path, limit_s: float) -> int:
     until = time.monotonic() + limit_s
     waiting = directory / "waiting"  # the plan may have come long before the start, where there are many nodes
     if not waiting.exists():
-        if not (directory / "pid").is_symlink():
+        if not claimed(directory):
             start(directory)
         waiting.touch()  # after it: a wait that is cut off here is repeated whole
     while True:
@@ -325,9 +324,8 @@ def wait(directory: Path, limit_s: float) -> int:
 
 def why_gone(directory: Path) -> str:
     """Why the agent of `directory` is not at work; empty if it is, or may be about to start."""
-    pid = directory / "pid"
-    if pid.is_symlink():
-        return "" if Path("/proc", os.readlink(pid)).exists() else f"the burn-in agent died{last_words(directory)}"  # noqa: PTH115 Python 3.8
+    if claimed(directory):
+        return "" if at_work(directory) else f"the burn-in agent died{last_words(directory)}"
     return (
         "the burn-in agent never started: did the node reboot?" if time.time() - (directory / "waiting").stat().st_mtime > START_S else ""
     )

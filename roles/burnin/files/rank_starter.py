@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from run_claim import at_work
+
 BATCH_VARIABLE = "CLUSTERCTL_BURNIN_BATCH"
 PORTS_FILE = "ports.json"
 CONNECT_S = 10
@@ -58,7 +60,7 @@ def connect(plan: dict[str, Any], batch: str, address: str, command: str, port: 
 def launcher_lives(folder: Path, parent: int) -> bool:
     """Whether mpirun and the agent that started it are still there."""
     try:
-        return os.getppid() == parent and Path("/proc", os.readlink(folder / "pid")).exists()  # noqa: PTH115 Python 3.8
+        return os.getppid() == parent and at_work(folder)
     except OSError:
         return False
 

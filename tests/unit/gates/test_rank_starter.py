@@ -200,7 +200,7 @@ def test_the_token_is_never_sent(tmp_path: Path, environment: Mapping[str, str])
     plan = json.loads((one.folder / "plan.json").read_text())
     with socket.create_server(("127.0.0.9", 0)) as fake:
         (one.folder / "plan.json").write_text(json.dumps({**plan, "control_port": fake.getsockname()[1]}))
-        (one.folder / "pid").symlink_to(str(os.getpid()))
+        assert program("run_claim").claim(one.folder)
         argv = [sys.executable, str(one.folder / "rank_starter.py"), "127.0.0.9", "orted", "true"]
         starter = subprocess.Popen(argv, env={**environment, "CLUSTERCTL_BURNIN_BATCH": "0"})
         connection = fake.accept()[0]

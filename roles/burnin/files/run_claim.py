@@ -1,0 +1,48 @@
+"""Which process carries out the plan of a folder: only one ever does, and whether it still does. Standard library, Python 3.8+.
+
+The process locks the folder until it ends. Its number alone proves nothing: a process that ended keeps it until its parent has asked for its
+exit status, which PID 1 of some containers never does, and later another process may have it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PID = "pid"
+
+
+def claim(directory: Path) -> bool:
+    """Whether this process is the first to carry out the plan; it holds the folder from then on. Commands that it starts do not hold it."""
+    folder = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before the link: whoever sees the link may ask for the lock
+        (directory / PID).symlink_to(str(os.getpid()))
+    except (BlockingIOError, FileExistsError):
+        os.close(folder)
+        return False
+    return True
+
+
+def claimed(directory: Path) -> bool:
+    """Whether a process has begun to carry out the plan, ended or not."""
+    return (directory / PID).is_symlink()
+
+
+def at_work(directory: Path) -> bool:
+    """Whether the process that has begun to carry out the plan still runs."""
+    if not claimed(directory):  # asking for the lock would keep the process from taking it
+        return False
+    folder = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+        return True
+    finally:
+        os.close(folder)
