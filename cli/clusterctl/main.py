@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import click
@@ -50,6 +52,8 @@ VERBS: dict[str, str] = {
     "completion": "Print the shell completion script.",
 }
 
+_WITHOUT_VALUE = re.compile(r"--[a-z-]+=")
+
 
 class LazyGroup(click.Group):
     """Imports a verb's module only when that verb is used, so that `--help` stays fast.
@@ -75,6 +79,15 @@ class LazyGroup(click.Group):
         """The verbs, without importing them."""
         ctx.meta["clusterctl.listing"] = True
         return super().shell_complete(ctx, incomplete)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but no word may be empty, as an unset variable of a shell is: the working directory, or the whole rack, would be meant instead."""
+        ours = args[: args.index("--")] if "--" in args else args
+        for before, word in pairwise(["clusterctl", *ours]):
+            if not ctx.resilient_parsing and (not word or _WITHOUT_VALUE.fullmatch(word)):
+                what = f"the value of {word.rstrip('=')}" if word else f"the word after {before}"
+                raise exceptions.UsageError(f"{what} is empty: a variable that is not set?", ctx)
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does; the error of an unknown verb names the option of that name (`version`), or the nearest verbs."""

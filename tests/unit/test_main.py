@@ -119,3 +119,34 @@ def test_provision_without_a_terminal_and_without_yes_is_refused(
 def test_a_mistyped_verb_gets_a_suggestion(word: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call([word, "rack-12"]) == ExitCode.USAGE
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["judge", ""], "the word after judge"),  # the working directory would be judged
+        (["provision", "rack-12", "--limit", ""], "the word after --limit"),  # the whole rack would be provisioned
+        (["provision", "rack-12", "--limit="], "the value of --limit"),
+        (["drift", "-i", "", "rack-12"], "the word after -i"),
+        (["--state-dir", "", "status"], "the word after --state-dir"),
+        (["", "status"], "the word after clusterctl"),
+        (["lab", "down", ""], "the word after down"),
+    ],
+)
+def test_an_empty_word_is_refused_and_nothing_is_done(words: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(words) == ExitCode.USAGE
+    assert f"Error: {what} is empty: a variable that is not set?" in capsys.readouterr().err
+
+
+def test_words_for_ansible_and_empty_variables_are_taken_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    @click.command("provision")
+    @click.option("-e", "--extra-vars", multiple=True)
+    @click.argument("rest", nargs=-1)
+    def command(**given: object) -> None:
+        seen.append((given["extra_vars"], given["rest"]))
+
+    monkeypatch.setattr(main.LazyGroup, "get_command", lambda _self, _ctx, _name: command)
+    assert main.call(["provision", "-e", "reason=", "--extra-vars=site=", "--", "--start-at-task", "", "--tags="]) == ExitCode.OK
+    assert seen == [(("reason=", "site="), ("--start-at-task", "", "--tags="))]

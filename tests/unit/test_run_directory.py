@@ -17,8 +17,12 @@ from unittest.mock import Mock
 import pytest
 
 from clusterctl.adapters import run_directory
+from clusterctl.adapters.config import read_config
 from clusterctl.adapters.run_directory import RunDir, write_atomically
 from clusterctl.model.errors import RunDirectoryGoneError, StoreError
+from clusterctl.workflows.admit import stored_evidence
+from clusterctl.workflows.judge_again import find_run
+from support.stores import a_node, a_run, findings, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +116,28 @@ def test_a_state_dir_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 def test_a_missing_run_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryGoneError, match="no longer exists"):
         RunDir.open(tmp_path / "absent")
+
+
+def test_a_run_without_a_directory_does_not_have_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert RunDir.find(a_run(directory=str(tmp_path))) == RunDir(tmp_path.name, tmp_path)
+    for gone in (a_run(directory=""), a_run(directory=str(tmp_path / "deleted"))):
+        assert RunDir.find(gone) is None
+        with pytest.raises(RunDirectoryGoneError, match=gone.id):
+            RunDir.of(gone)
+
+
+def test_records_that_no_run_has_prove_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither an admission nor the judge takes the working directory for the records of a run without one."""
+    monkeypatch.chdir(tmp_path)
+    with fresh(tmp_path / "state") as store:
+        store.register([a_node()])
+        store.start_run(a_run(), ["r12-n01"])
+        store.save_findings(a_run().id, findings())
+        with pytest.raises(RunDirectoryGoneError, match=a_run().id):
+            stored_evidence(store, "r12-n01", findings(), ())
+    with pytest.raises(RunDirectoryGoneError, match=a_run().id):
+        find_run(read_config(state_dir=str(tmp_path / "state")), a_run().id)
 
 
 def test_a_kill_during_a_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from clusterctl.model.errors import RunDirectoryGoneError, StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from clusterctl.model.records import AdmissionRecord
+    from clusterctl.model.records import AdmissionRecord, RunRow
 
 _FOLDER = "runs"
 
@@ -70,6 +70,24 @@ class RunDir:
         if not path.is_dir():
             raise RunDirectoryGoneError(run=path.name)
         return cls(path.name, path)
+
+    @classmethod
+    def of(cls, run: RunRow) -> RunDir:
+        """The run directory of a recorded run.
+
+        Raises:
+            RunDirectoryGoneError: it does not exist, or the run never had one.
+        """
+        found = cls.find(run)
+        if found is None:
+            raise RunDirectoryGoneError(run=run.id)
+        return found
+
+    @classmethod
+    def find(cls, run: RunRow) -> RunDir | None:
+        """The run directory of a recorded run; None if it does not exist, or the run never had one."""
+        path = Path(run.directory)
+        return cls(path.name, path) if run.directory and path.is_dir() else None  # Path("") is the working directory
 
     def path_for(self, relative: str) -> Path:
         """The path of a file in the run directory; creates its parent directories.

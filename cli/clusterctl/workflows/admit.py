@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock
@@ -142,5 +141,5 @@ def stored_evidence(store: Store, name: str, findings: NodeFindings | None, resu
     """
     if findings is None:
         return None
-    folders = tuple(RunDir.open(Path(store.run(run_id).directory)) for run_id in store.evidence_runs(name))
+    folders = tuple(RunDir.of(store.run(run_id)) for run_id in store.evidence_runs(name))
     return AdmissionEvidence(findings, results, folders, {file: digest for d in folders for file, digest in d.digests().items()})

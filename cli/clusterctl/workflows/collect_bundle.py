@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.run_bundle import bundle_files
-from clusterctl.model.errors import RunDirectoryGoneError
+from clusterctl.adapters.run_directory import RunDir
 from clusterctl.workflows.collect_report import collect
 
 if TYPE_CHECKING:
@@ -25,9 +24,7 @@ def collect_bundle(store: Store, run: RunRow) -> tuple[RunReport, BundleFiles]:
     Raises:
         RunDirectoryGoneError: the run directory does not exist, or the run never had one.
     """
-    if not run.directory:
-        raise RunDirectoryGoneError(run=run.id)
-    directory = Path(run.directory)
+    directory = RunDir.of(run).path
     files = bundle_files(directory)
     report = collect(store, run, directory)
     packed = frozenset(files.names)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, raw_records
 from clusterctl.adapters.installed_versions_file import read_installed
+from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.slow_classes_file import read_slow
 from clusterctl.core.gates.judging.installed_skew import installed_skews
 from clusterctl.core.gates.judging.version_skew import version_skews
 from clusterctl.core.gates.planning.header import FILE as HEADER_FILE
 from clusterctl.core.gates.registry import gate_names
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, RunDirectoryGoneError
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection, RunReport
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from clusterctl.adapters.store import Store
     from clusterctl.model.findings import NodeFindings
@@ -35,7 +37,7 @@ _SEARCHED = 200
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """What the directory of a run has for its page; nothing where the run has no directory."""
+    """What the directory of a run has for its page; nothing where there is none."""
 
     files: tuple[str, ...] = ()
     links: Mapping[str, Sequence[EvidenceLink]] = field(default_factory=dict)
@@ -62,7 +64,8 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
     Nodes are shown as the run left them. Where it gathered no evidence of its own, what still
     counts of earlier evidence is shown, else the newest, with the run that gathered it.
     """
-    folder = _read_folder(Path(run.directory), page_folder) if run.directory else _Folder()
+    rundir = RunDir.find(run)
+    folder = _read_folder(rundir.path, page_folder) if rundir else _Folder()
     unfinished = run.id in {r.id for r in store.unfinished_runs()}
     sections = tuple(node_sections(store, run, folder.links))
     records, no_records, records_of = _records(store, run, folder.files, sections)
@@ -148,8 +151,6 @@ def _left_in(run: RunRow, record: NodeRecord, steps: Sequence[TransitionRow]) ->
 
 
 def _files(directory: Path) -> tuple[str, ...]:
-    if not directory.is_dir():
-        return ()
     found = (p for p in directory.rglob("*") if p.is_file() and not p.is_symlink() and not p.name.startswith("."))
     return tuple(sorted(p.relative_to(directory).as_posix() for p in found))
 
@@ -172,12 +173,12 @@ def _records(
     """The raw records of the run; where it measured nothing, of the runs whose measurements still count, with their ids; or why there are none."""
     try:
         if any(f.startswith("gates/") for f in files):
-            return raw_records.read_all(Path(run.directory)), "", ()
+            return raw_records.read_all(RunDir.of(run).path), "", ()
         by_run = {s.name: s.gates_earlier.runs for s in sections if s.gates_earlier and s.gates_earlier.counts}
         runs = tuple(sorted({run for of_node in by_run.values() for run in of_node}))
         if not runs:
             return (), "this run measured nothing", ()
-        found = ((r, record) for r in runs for record in raw_records.read_all(Path(store.run(r).directory)))
+        found = ((r, record) for r in runs for record in raw_records.read_all(RunDir.of(store.run(r)).path))
         return tuple(record for r, record in found if r in by_run.get(record.node, ())), "", runs
-    except ConfigError as e:
+    except (ConfigError, RunDirectoryGoneError) as e:
         return (), str(e), ()

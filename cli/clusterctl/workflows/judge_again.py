@@ -12,6 +12,7 @@ import yaml
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.installed_versions_file import read_installed
 from clusterctl.adapters.raw_records import read_all, read_header
+from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.usual_values import read_usual
 from clusterctl.core.gates.judging.group_findings import group_findings
@@ -52,11 +53,16 @@ class Rejudged:
 
 
 def find_run(config: Config, run: str) -> Path:
-    """The directory of a run: itself, or what the store has of an id, a unique prefix of one, or `last`."""
+    """The directory of a run: itself, or what the store has of an id, a unique prefix of one, or `last`.
+
+    Raises:
+        UnknownRunError: the store has no such run, or several match.
+        RunDirectoryGoneError: of the run that is meant.
+    """
     if Path(run).is_dir():
         return Path(run)
     with Store.open_to_read(config.store_url) as store:
-        return Path(store.run(run).directory)
+        return RunDir.of(store.run(run)).path
 
 
 def judge_stored(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock
@@ -77,7 +76,7 @@ def _left_by_heal(store: Store, name: str) -> bool:
     if not run_id:
         return False
     try:
-        return was_healing(RunDir.open(Path(store.run(run_id).directory)))
+        return was_healing(RunDir.of(store.run(run_id)))
     except RunDirectoryGoneError:
         return False
 

@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "end before the beginning": (("r12-n01", "--begins", ENDS, "--ends", BEGINS, *WHY), 2, "is not after the beginning"),
     "beginning in the past": (("r12-n01", "--begins", PAST, "--ends", ENDS, *WHY), 2, "drain TARGET --to maintenance"),
     "unknown node": (("r12-n09", *WHEN, *WHY), 3, "no recorded node matches 'r12-n09'"),
-    "empty target": (("", *WHEN, *WHY), 2, "--begins needs TARGET, --move or --cancel"),
+    "empty target": (("", *WHEN, *WHY), 2, "the word after announce is empty"),
     "target of nothing": ((",", *WHEN, *WHY), 3, "no recorded node matches ','"),
     "target without a node left": (("r12-n01,!r12-n01", *WHEN, *WHY), 3, "no recorded node matches"),
     "retired nodes alone": (("r12-n03", *WHEN, *WHY), 2, "all nodes of the target are away: r12-n03 (retired)"),

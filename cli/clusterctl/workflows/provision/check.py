@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.admission.record import gates_of
 from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
@@ -65,7 +65,7 @@ def plan_inputs(
         record, found = records[node.name], findings[node.name]
         if was_measured(record):
             results = store.gate_results(node.name, current=True)
-            gone = not all(Path(store.run(run_id).directory).is_dir() for run_id in store.evidence_runs(node.name))
+            gone = any(RunDir.find(store.run(run_id)) is None for run_id in store.evidence_runs(node.name))
             levels = store.measured_levels(node.name) if node.name in due else frozenset()
             inputs.append(PlanInput(node, record, found, None, results, expected_gates(node), records_gone=gone, measured_levels=levels))
             continue

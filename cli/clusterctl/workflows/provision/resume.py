@@ -55,6 +55,7 @@ def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed
 
     Raises:
         UnknownRunError: no such run.
+        RunDirectoryGoneError: of this run.
         UsageProblemError: it is no `provision` run, it is still in progress, or nothing of it is left.
     """
     run = store.run(run_id)
@@ -63,7 +64,7 @@ def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed
     if run.status is RunStatus.RUNNING and run.id not in {r.id for r in store.unfinished_runs()}:
         raise UsageProblemError(detail=f"run {run.id} is still in progress", hint="wait for its end; `clusterctl status` shows it")
     nodes = tuple(n.node for n in store.run_nodes(run.id) if n.phase != Phase.DONE)
-    text = RunDir.open(Path(run.directory)).read_text(_FILE)
+    text = RunDir.of(run).read_text(_FILE)
     if not nodes or text is None:
         raise UsageProblemError(detail=f"nothing of run {run.id} is left to do", hint=f"`clusterctl provision {run.target}` starts anew")
     data: dict[str, Any] = json.loads(text)
