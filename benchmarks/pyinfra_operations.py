@@ -1,7 +1,7 @@
 """The declared state of a node as pyinfra operations, one per setting that pyinfra supports. Pure.
 
 They are derived from the checks of the node, whose ids and expected values follow from its spec. Checks that only measure (the role hardware, counters,
-link states) are no settings. Settings that pyinfra does not support have no operation, but are counted.
+link states) are not settings. Settings that pyinfra does not support have no operation, but are counted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether the declared HCAs are where they are declared: at a PCI address, or behind the PCIe switch of a GPU.
 
-The kernel numbers adapters in the order in which it finds them, so a name alone is no place: on DGX H100, mlx5_1, 2, 7 and 8 carry management and
+The kernel numbers adapters in the order in which it finds them, so a name alone is not a place: on DGX H100, mlx5_1, 2, 7 and 8 carry management and
 storage (DGX H100 user guide, network modules), and behind a dead adapter every name moves up by one.
 """
 

@@ -67,7 +67,7 @@ def cmdline_pattern(name: str) -> str:
 
 
 def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
-    """How a command line differs from the declared one; repeating an equal value is no difference.
+    """How a command line differs from the declared one; repeating an equal value is not a difference.
 
     Args:
         cmdline: a kernel command line.

@@ -23,7 +23,7 @@ FILES = [
 
 
 def modules(node: Any) -> Iterator[str]:
-    """The keys of all mappings in lists: of tasks, one is the module. A mapping that is a value, such as one of kernel settings, is no task."""
+    """The keys of all mappings in lists: of tasks, one is the module. A mapping that is a value, such as one of kernel settings, is not a task."""
     children = node.values() if isinstance(node, Mapping) else node if isinstance(node, list) else ()
     for child in children:
         if isinstance(node, list) and isinstance(child, Mapping):

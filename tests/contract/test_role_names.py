@@ -39,7 +39,7 @@ HOMONYMS = {
 
 
 def texts(file: Path) -> Iterator[tuple[int, str]]:
-    """The texts of a module that are no docstrings, with their lines."""
+    """The texts of a module that are not docstrings, with their lines."""
     tree = ast.parse(file.read_text())
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {id(n.body[0].value) for n in ast.walk(tree) if isinstance(n, owners) and n.body and isinstance(n.body[0], ast.Expr)}

@@ -1,6 +1,6 @@
 """`python -m faults`: every row of tests/cases/faults in a rack, and healthy racks with noise; writes build/faults.json.
 
-Rows that are tried with added gates, and rows of other racks than that of twelve HGX H100 nodes, are counted apart; healthy racks have these gates, too. Arguments name rows: only these are tried, and printed. Exits 1 if a healthy node would be quarantined, or a node whose row must pass, or there are fewer rows or racks than the drill asks for. A row that is not detected is no error: it is counted.
+Rows that are tried with added gates, and rows of other racks than that of twelve HGX H100 nodes, are counted apart; healthy racks have these gates, too. Arguments name rows: only these are tried, and printed. Exits 1 if a healthy node would be quarantined, or a node whose row must pass, or there are fewer rows or racks than the drill asks for. A row that is not detected is not an error: it is counted.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _PORT = re.compile(r"(mlx5_\d+)/\d+")
 
 @dataclass(frozen=True)
 class Statement:
-    """One result that is no pass.
+    """One result that is not a pass.
 
     Attributes:
         key: what judged it: gate, rule, metric and reason, or the id of the check without its items.

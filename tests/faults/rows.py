@@ -60,7 +60,7 @@ class Oracle(_Model):
     """What is right about a fault by a public source, which knows nothing of this program.
 
     Attributes:
-        node: the node it is on; empty where a switch is at fault, which is no node.
+        node: the node it is on; empty where a switch is at fault, which is not a node.
         device: as the vendor's tools number it (`gpu3`, `mlx5_2`); empty where the node, or a part without a number, is at fault.
         actions: the next action, of those of the vocabulary; any of them is right.
     """
@@ -82,7 +82,7 @@ class Row(_Model):
         incident: the public incident that it is.
         added_gates: it is tried with ADDED_GATES, beside those of the profile.
         level: of the burn-in.
-        must_pass: what it shows is no evidence against a part: who holds the node is wrong.
+        must_pass: what it shows is not evidence against a part: who holds the node is wrong.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]

@@ -115,7 +115,7 @@ def _judge_targets() -> list[Target]:
     copies = {"host_to_device_memcpy_ce": 48.0, "device_to_device_memcpy_read_ce": 335.0}
     bandwidth = gates(
         gates_levels={level: ["nvbandwidth"] for level in LEVELS},
-        gates_settings={"nvbandwidth": {"testcases": list(copies), "pcie_links": False}},  # links are no output of the tool
+        gates_settings={"nvbandwidth": {"testcases": list(copies), "pcie_links": False}},  # links are not output of the tool
         gates_baselines=[
             {"gate": "nvbandwidth", "metric": m, "kind": k, "value": v * f, "unit": "GB/s", **SOURCE}
             for m, v in copies.items()

@@ -202,7 +202,7 @@ def test_report_writes_a_page(rack: tuple[Store, RunRow], capsys: pytest.Capture
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     assert main.call(["report", "2020"]) == 3
     assert main.call(["report", "--out", str(tmp_path / "absent" / "page.html")]) == 3
-    assert "absent is no directory" in capsys.readouterr().err
+    assert "absent is not a directory" in capsys.readouterr().err
 
 
 def test_report_writes_test_runs(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

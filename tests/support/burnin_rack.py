@@ -43,7 +43,7 @@ SETTINGS = {
     "nccl_node": {"timeout_s": 60},
     "gpu_stress": {"program": "ubergemm", "duration_s": 2, "start_s": 1, "trace_s": 0.3, "timeout_s": 60},
     "gpu_results": {"duration_s": 2, "end_s": 1, "timeout_s": 60},
-    "nvbandwidth": {"pcie_links": False},  # containers show the devices of their host, which are no GPUs
+    "nvbandwidth": {"pcie_links": False},  # containers show the devices of their host, which are not GPUs
 }
 
 

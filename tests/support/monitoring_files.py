@@ -29,7 +29,7 @@ class Query:
 
     @property
     def metrics(self) -> Iterator[tuple[str, frozenset[str]]]:
-        """Metric -> the labels by which it is selected. What stands in quotes, or after `by` and `on`, is no metric."""
+        """Metric -> the labels by which it is selected. What stands in quotes, or after `by` and `on`, is not a metric."""
         bare = re.sub(r"\b(by|on|without|group_left)\s*\([^)]*\)", "", self.expression)
         for name, selector in _METRIC.findall(bare):
             yield name, frozenset(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", re.sub(r'"[^"]*"', '""', selector)))

@@ -29,7 +29,7 @@ def read_output(text: str) -> list[dict[str, Any]]:
     """The messages of one test run.
 
     Raises:
-        ValueError: a line is no message, or a message is at a wrong place.
+        ValueError: a line is not a message, or a message is at a wrong place.
     """
     messages = [dict(json.loads(line)) for line in text.splitlines()]
     for message in messages:
@@ -53,7 +53,7 @@ def _check_order(messages: list[dict[str, Any]]) -> None:
     _require("schemaVersion" in first, "schemaVersion is not the first message")
     _require("testRunStart" in start.get("testRunArtifact", {}), "testRunStart is not the second message")
     last = end.get("testRunArtifact", {}).get("testRunEnd", {})
-    _require((last.get("status"), last.get("result")) in _ENDS, f"{end} is no end of a test run")
+    _require((last.get("status"), last.get("result")) in _ENDS, f"{end} is not the end of a test run")
     known = {i["hardwareInfoId"] for i in start["testRunArtifact"]["testRunStart"]["dutInfo"].get("hardwareInfos", ())}
     opened, closed = set[str](), set[str]()
     for message in between:

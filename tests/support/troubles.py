@@ -35,7 +35,7 @@ def move(days: float, to: str, cause: str | None, run: str, *, node: str = NODE,
 
 
 def bad_result(days: float, outcome: str, reason: str | None, metric: str, device: str, run: str, *, node: str = NODE) -> BadResult:
-    """A gate result that is no pass."""
+    """A gate result that is not a pass."""
     return BadResult(node, run, ago(days), "a_gate", Outcome(outcome), GateReason(reason) if reason else None, metric, device)
 
 

@@ -167,9 +167,9 @@ def test_an_observed_finding_needs_no_waiver() -> None:
         ({"reason": "why"}, "either check or gate"),
         ({"check": "a", "gate": "b", "reason": "why"}, "either check or gate"),
         ({"check": "a", "rule": "floor", "reason": "why"}, "rule is of a gate"),
-        ({"gate": "", "reason": "why"}, "no text"),
+        ({"gate": "", "reason": "why"}, "is not text"),
         ({"gate": "b", "reason": "why", "owner": "me"}, "owner is not a key"),
-        ({"gate": 3, "reason": "why"}, "no text"),
+        ({"gate": 3, "reason": "why"}, "is not text"),
     ],
 )
 def test_entries_that_observe_nothing(entry: object, problem: str) -> None:

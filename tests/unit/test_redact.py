@@ -48,7 +48,7 @@ ODD_LETTERS = {"s": "\u017f", "k": "\u212a", "i": "\u0131"}
 
 @given(st.data())
 def test_no_way_to_write_the_name_of_a_secret_escapes(data: st.DataObject) -> None:
-    """Also letters that match without regard to case and are no other case of it in ASCII."""
+    """Also letters that match without regard to case and are not another case of it in ASCII."""
     name = data.draw(st.from_regex(_SECRET_NAME, fullmatch=True))
     written = "".join(data.draw(st.sampled_from([c, c.upper(), ODD_LETTERS.get(c.lower(), c)])) for c in name)
     text = f"{data.draw(st.text(max_size=9))}\n_{written}=hunter2\n"

@@ -112,7 +112,7 @@ def read_burn(stdout: str, stderr: str = "") -> Burned:
 
 
 def _report(line: str) -> List[Tuple[int, int, bool]]:
-    """Of each GPU the multiplications, the errors, and whether it died; empty where the line is no complete report."""
+    """Of each GPU the multiplications, the errors, and whether it died; empty where the line is not a complete report."""
     done, found, rest = line.partition("  errors: ")
     errors, ended, _ = rest.partition("  temps: ")
     if not found or not ended or "proc'd: " not in done:

@@ -295,7 +295,7 @@ def entries(get: Get, path: str) -> Iterator[Resource]:
     """The members of a collection as its pages have them.
 
     Raises:
-        BmcError: a page cannot be read, is no collection, or links back to an earlier one.
+        BmcError: a page cannot be read, is not a collection, or links back to an earlier one.
     """
     seen = set()
     while path:

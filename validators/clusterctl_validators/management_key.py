@@ -26,7 +26,7 @@ _HINT = (
 def check_management_key(record: Record, probe: Probe, check: str, device: str, port: int) -> None:
     """One finding. Passes where the port leaves a query without the key unanswered, and the subnet manager has protection level 2 or 3 for it.
 
-    Silence alone is no evidence of a key: a virtual machine may not send such queries at all. The subnet manager's level alone is none either: opensm sets it
+    Silence alone is not evidence of a key: a virtual machine may not send such queries at all. The subnet manager's level alone is none either: opensm sets it
     without a key, too. Raises ProbeError.
     """
     answer = probe.run(own_port_argv(device, port))

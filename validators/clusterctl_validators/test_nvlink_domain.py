@@ -214,7 +214,7 @@ def _complete(spec: Spec, record: Record, domain: Domain) -> None:
 
 
 def _connected(record: Record, probe: Probe, domain: Domain) -> None:
-    """Connections from this tray to every ready member; a member that is down is no fault of this node."""
+    """Connections from this tray to every ready member; a member that is down is not a fault of this node."""
     addresses = probe.run(ADDRESSES)
     try:
         own = imex.own_member(domain, addresses.stdout.split())

@@ -108,7 +108,7 @@ def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
 
 
 def test_owner_of_cpu_power(spec: SpecView, probe: Probe, record: Record) -> None:
-    """The service must know it at boot: where the BIOS owns the states, their absence is no failure of the service."""
+    """The service must know it at boot: where the BIOS owns the states, their absence is not a failure of the service."""
     if spec["os_tuning_governor"] or int(spec["os_tuning_idle_latency_max_us"]) >= 0:
         _persisted(probe, record, "os_tuning.cpu_power_by_firmware", "cpu_power_by_firmware", int(spec["os_tuning_cpu_power_by_firmware"]))
     else:

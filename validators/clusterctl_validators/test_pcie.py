@@ -29,7 +29,7 @@ _HINTS = {
 
 
 class _RoleFile(NamedTuple):
-    """A file of the role; `parts` are in lines that are no comments."""
+    """A file of the role; `parts` are in lines that are not comments."""
 
     path: str
     mode: str
@@ -147,7 +147,7 @@ def _conf_lines(spec: Spec) -> Tuple[str, ...]:
 
 
 def _judge_file(check: str, file: _RoleFile, probe: Probe, record: Record) -> Optional[List[str]]:
-    """The lines of a file that are no comments; None, with a finding, if it is absent."""
+    """The lines of a file that are not comments; None, with a finding, if it is absent."""
     text = probe.read(file.path)
     record.ok(check + ".present", text is not None, expected=file.path, found=file.path if text is not None else "absent", hint=_PROVISION)
     if text is None:

@@ -53,7 +53,7 @@ class Key:
 def _text(value: object) -> str:
     if value is None or value == "":
         return "is empty; leave the key out for its default"
-    return "" if isinstance(value, str) else f"{value!r} is no text"
+    return "" if isinstance(value, str) else f"{value!r} is not text"
 
 
 def _texts(what: str) -> Callable[[object], str]:
@@ -65,7 +65,7 @@ def _texts(what: str) -> Callable[[object], str]:
 
 def _count(what: str) -> Callable[[object], str]:
     def problem(value: object) -> str:
-        return "" if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else f"{value!r} is no {what}"
+        return "" if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else f"{value!r} is not a {what}"
 
     return problem
 

@@ -62,7 +62,7 @@ def _refusal(error: Exception) -> NotTaken:
         error.close()
         return NotTaken(f"HTTP {error.code}", final=error.code not in _LATER)
     if isinstance(error, ValueError) and not isinstance(error, OSError):
-        return NotTaken("no URL that starts with http:// or https://, or a token that is no header", final=True)
+        return NotTaken("no URL that starts with http:// or https://, or a token that is not a header", final=True)
     cause = error.reason if isinstance(error, URLError) else error
     return NotTaken("timed out" if isinstance(cause, TimeoutError) else f"unreachable: {type(cause).__name__}")
 

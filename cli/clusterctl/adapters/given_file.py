@@ -37,6 +37,6 @@ def read_given_text(file: Path) -> str:
 
     Raises:
         OSError: as `read_given`.
-        UnicodeDecodeError: it is no text in UTF-8.
+        UnicodeDecodeError: it is not text in UTF-8.
     """
     return read_given(file).decode("utf-8")

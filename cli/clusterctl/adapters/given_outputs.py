@@ -32,7 +32,7 @@ class GivenOutput:
 
 
 def read_outputs(directory: Path) -> tuple[GivenOutput, ...]:
-    """The outputs below `directory`, by node and gate. Bytes that are no UTF-8 are replaced, as in what nodes send.
+    """The outputs below `directory`, by node and gate. Bytes that are not UTF-8 are replaced, as in what nodes send.
 
     Raises:
         ConfigError: it is not such a directory, a file cannot be read, or a node has two files of one gate.

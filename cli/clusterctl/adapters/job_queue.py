@@ -56,7 +56,7 @@ def require_postgresql(url: str) -> None:
     """Refuse a store that can have no queue.
 
     Raises:
-        UsageProblemError: it is no PostgreSQL database.
+        UsageProblemError: it is not a PostgreSQL database.
     """
     if make_url(url).get_backend_name() != "postgresql":
         hint = "set database_url in clusterctl.yml to postgresql+psycopg://user@host/name; docs/how-to/queue.md"
@@ -87,7 +87,7 @@ class JobQueue:
         """Connect to the database of the store, and create the queue's tables if they are missing.
 
         Raises:
-            UsageProblemError: the store is no PostgreSQL database, or procrastinate is not installed.
+            UsageProblemError: the store is not a PostgreSQL database, or procrastinate is not installed.
             QueueError: the server does not answer.
         """
         require_postgresql(url)

@@ -50,7 +50,7 @@ class _Entry:
     def _days(self) -> frozenset[int]:
         days = self.data.get("days", list(_DAYS))
         if not isinstance(days, list) or not days or any(d not in _DAYS for d in days):
-            raise self.invalid("days", f"{days!r} is no list of days ({', '.join(_DAYS)})")
+            raise self.invalid("days", f"{days!r} is not a list of days ({', '.join(_DAYS)})")
         return frozenset(_DAYS.index(d) for d in days)
 
     def _time(self, key: str) -> time | datetime:

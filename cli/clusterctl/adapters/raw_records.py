@@ -116,7 +116,7 @@ def _entries(value: Any, owner: str) -> Iterator[PcieHop | TraceSample]:
             kinds = types[name]
             impossible = isinstance(number, int | float) and not 0 <= number <= _LARGEST
             if not isinstance(number, kinds) or isinstance(number, bool) or impossible:
-                raise ValueError(f"{name} of an entry of {owner} is no possible value")
+                raise ValueError(f"{name} of an entry of {owner} is not a possible value")
         yield make(**{name: _without_surrogates(v) if isinstance(v, str) else v for name, v in entry.items()})
 
 

@@ -10,7 +10,7 @@ def parse_json(text: str) -> Any:
     """The document in `text`.
 
     Raises:
-        ValueError: it is no JSON, is nested too deeply, or holds NaN or infinity, which no JSON document may hold.
+        ValueError: it is not JSON, is nested too deeply, or holds NaN or infinity, which no JSON document may hold.
     """
     try:
         return json.loads(text, parse_constant=_refuse, parse_float=_finite)
@@ -19,7 +19,7 @@ def parse_json(text: str) -> Any:
 
 
 def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number of JSON")
 
 
 def _finite(word: str) -> float:

@@ -126,7 +126,7 @@ def _two(check: str) -> tuple[str, str]:
 
 def _running_kernel(value: Any) -> dict[str, Any]:
     if not isinstance(value, str):
-        raise _UnusableError(f"{value!r} is no check")
+        raise _UnusableError(f"{value!r} is not a check")
     return {"running_kernel": value}
 
 

@@ -41,7 +41,7 @@ def load_verb(verb: str) -> click.Command | None:
     """The command of a verb, or None if no package offers it.
 
     Raises:
-        ConfigError: its package does not import, or the object is no click command.
+        ConfigError: its package does not import, or the object is not a click command.
     """
     target = offered().get(verb)
     if target is None:
@@ -52,7 +52,7 @@ def load_verb(verb: str) -> click.Command | None:
     except (ImportError, AttributeError) as e:
         raise ConfigError(detail=f"verb {verb!r} ({target}) does not load: {e}", hint="reinstall or remove the package that adds it") from e
     if not isinstance(command, click.Command):
-        raise ConfigError(detail=f"verb {verb!r}: {target} is no click command", hint="correct the package that adds it")
+        raise ConfigError(detail=f"verb {verb!r}: {target} is not a click command", hint="correct the package that adds it")
     return command
 
 

@@ -27,7 +27,7 @@ def check_folders(files: Mapping[str, Path | None]) -> None:
     """
     for option, path in files.items():
         if path and not path.absolute().parent.is_dir():
-            raise ConfigError(detail=f"{path.absolute().parent} is no directory", hint=f"choose another file for {option}")
+            raise ConfigError(detail=f"{path.absolute().parent} is not a directory", hint=f"choose another file for {option}")
 
 
 def write_page(store: Store, row: RunRow, out: Path | None) -> None:

@@ -33,7 +33,7 @@ class Breaker:
         return len(set(leaving) & set(members)) > self.allowance(members, removed)
 
     def refusal(self, members: Collection[str], removed: Collection[str], leaving: Collection[str], *, doing: str) -> str:
-        """Why the members among `leaving` may not be taken out now, or an empty string; nodes that are no members do not count."""
+        """Why the members among `leaving` may not be taken out now, or an empty string; nodes that are not members do not count."""
         if not self.trips(members, removed, leaving):
             return ""
         return (

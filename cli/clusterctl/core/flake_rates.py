@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def observed_records(seen: Iterable[Observed], repairs: Collection[Trouble]) -> tuple[ObservedRecord, ...]:
-    """One record per item, those that failed most often first. What a repair lies between is no repeat: it may have mended what failed."""
+    """One record per item, those that failed most often first. What a repair lies between is not a repeat: it may have mended what failed."""
     items: dict[tuple[str, str], list[Observed]] = {}
     for one in seen:
         items.setdefault((one.name, one.rule), []).append(one)

@@ -28,7 +28,7 @@ IN_PROGRESS: frozenset[State] = frozenset({S.PROVISIONING, S.PROVISIONED, S.VALI
 # States of a node that is not present: it is not contacted, changed or counted as missing.
 ABSENT: frozenset[State] = frozenset({S.RMA, S.RETIRED})
 
-# States of a node that need not answer: a missing answer is no news.
+# States of a node that need not answer: a missing answer is not news.
 MAY_BE_SILENT: frozenset[State] = ABSENT | {S.MAINTENANCE}
 
 # States that a person can put a node into: it then has an owner, and stays there until it is released or explicitly included.

@@ -73,7 +73,7 @@ def _of_node(
         if bad is None:
             continue
         shown = beside_fleet(series, section.record.profile, fleet)
-        # one value beside nothing is no picture
+        # one value beside nothing is not a picture
         if len(shown.points) > 1 or any(shown.fleet):
             before = {one.run_id for one in past if curve_key(one.result) == key and is_earlier(one)}
             earlier = tuple(p.run_id in before for p in shown.points)

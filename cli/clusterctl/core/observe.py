@@ -56,7 +56,7 @@ def entry_problems(entry: object) -> list[str]:
     if not isinstance(entry, dict):
         return [f"{entry!r} is not a mapping with check or gate, and reason"]
     problems = [f"{k} is not a key of observe" for k in entry if k not in KEYS]
-    problems += [f"{k}: {v!r} is no text" for k, v in entry.items() if k in KEYS and not (isinstance(v, str) and v.strip())]
+    problems += [f"{k}: {v!r} is not text" for k, v in entry.items() if k in KEYS and not (isinstance(v, str) and v.strip())]
     if ("check" in entry) is ("gate" in entry):
         problems.append("name either check or gate")
     if "rule" in entry and "gate" not in entry:

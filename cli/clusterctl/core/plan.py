@@ -248,7 +248,7 @@ def refuse_alone(plan: Plan, alone: Mapping[str, str]) -> Plan:
 def check_exit_code(plan: Plan) -> ExitCode:
     """The exit code of `plan`: 8 changes pending; 4 or 6 where a node gave no answer, or where no role can repair what fails.
 
-    A check that could not run on a node with changes pending is no failure yet: the tool it needs may be among them.
+    A check that could not run on a node with changes pending is not a failure yet: the tool it needs may be among them.
     """
     return worst([n.check_code for n in plan.nodes])
 
@@ -294,7 +294,7 @@ def _can_change(roles: Iterable[str], traits: ValidatorTraits) -> bool:
 
 
 def _own_bad(findings: NodeFindings, traits: ValidatorTraits) -> list[Finding]:
-    """What is bad of this node; a check about other nodes is no reason to change this one, and the others have findings of their own."""
+    """What is bad of this node; a check about other nodes is not a reason to change this one, and the others have findings of their own."""
     return [f for f in findings.findings if f.outcome not in GOOD and not traits.about_others(f.role, f.check)]
 
 

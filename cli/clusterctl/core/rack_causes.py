@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.validator_traits import RackRule
 
-# Fewer nodes that fail alike are no pattern, however small the group: two of them are as likely two faults.
+# Fewer nodes that fail alike are not a pattern, however small the group: two of them are as likely two faults.
 LEAST_NODES = 3
 _ITEM = re.compile(r"\[[^\]]*\]")
 

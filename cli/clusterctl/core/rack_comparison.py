@@ -82,7 +82,7 @@ def compared(
     """The members' findings with `<role>.rack.<fact>` added; `specs`: node -> the variables of the role.
 
     It fails on a member whose value is not that of the majority of known values, and on all members where there is no majority. It could not run where
-    fewer values are known than the rule's `least`: an unknown value is no evidence. A member without a valid value gets no finding here; its
+    fewer values are known than the rule's `least`: an unknown value is not evidence. A member without a valid value gets no finding here; its
     own check has reported that. What fails alike on more than half of the group gets a finding that names the cause, see `cause_above`.
     """
     added: dict[str, list[Finding]] = {m.node: [] for m in members}

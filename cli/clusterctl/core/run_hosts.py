@@ -32,7 +32,7 @@ def hosts_of_run(run: RunRow, sections: Iterable[NodeSection], wanted: HostsOfRu
 def passes(run: RunRow, section: NodeSection) -> bool:
     """By what the verb is for: `provision` left the node admitted; `validate` found it as declared; `burnin` ended, and no gate failed or could not run.
 
-    Only what the run itself found counts. A warning or a waived result is no failure.
+    Only what the run itself found counts. A warning or a waived result is not a failure.
     """
     if run.verb == "provision":
         return section.state is State.ADMITTED

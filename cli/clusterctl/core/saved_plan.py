@@ -70,7 +70,7 @@ def parse_saved_plan(text: str, file: Path) -> SavedPlan:
     """The plan in the text of `file`, which `clusterctl plan --out FILE` wrote.
 
     Raises:
-        ConfigError: the text is no such plan.
+        ConfigError: the text is not such a plan.
     """
     try:
         data = json.loads(text)
@@ -80,7 +80,7 @@ def parse_saved_plan(text: str, file: Path) -> SavedPlan:
             )
         return SavedPlan(file, data["target"], _nodes(data["nodes"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-        raise ConfigError(detail=f"{file}: is no plan: {e!r}", hint=HOW_TO_SAVE) from e
+        raise ConfigError(detail=f"{file}: is not a plan: {e!r}", hint=HOW_TO_SAVE) from e
 
 
 def _nodes(listed: Iterable[Mapping[str, object]]) -> dict[str, SavedNode]:
@@ -96,5 +96,5 @@ def _lines(node: Mapping[str, object]) -> dict[str, str]:
 def _list(node: Mapping[str, object], key: str) -> list[dict[str, str]]:
     found = node[key]
     if not isinstance(found, list):
-        raise TypeError(f"{key} is no list")
+        raise TypeError(f"{key} is not a list")
     return found

@@ -67,7 +67,7 @@ def kubernetes_labels(hosts: Iterable[Host]) -> dict[str, Any]:
     """A list of Node objects with nothing but labels, for server-side apply.
 
     Raises:
-        ConfigError: a name is no label value.
+        ConfigError: a name is not a label value.
     """
     return {"apiVersion": "v1", "kind": "List", "items": [_node(host) for host in hosts]}
 
@@ -84,7 +84,7 @@ def _node(host: Host) -> dict[str, Any]:
     for key, value in values.items():
         if value and not _LABEL_VALUE.fullmatch(value):
             raise ConfigError(
-                detail=f"{host.name}: {key} {value!r} is no label value", hint="use letters, digits, '-', '_' and '.', at most 63"
+                detail=f"{host.name}: {key} {value!r} is not a label value", hint="use letters, digits, '-', '_' and '.', at most 63"
             )
     labels = {f"{_LABEL}/{key}": value for key, value in values.items() if value}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.name, "labels": labels}}

@@ -11,7 +11,7 @@ _UNION_BRANCHES = ("dict[", "constrained-", "function-", "list[")
 
 
 def schema_error(error: Mapping[str, Any]) -> tuple[str, str]:
-    """Path and message of one entry of `ValidationError.errors()`; the branches of a union are no part of the path."""
+    """Path and message of one entry of `ValidationError.errors()`; the branches of a union are not part of the path."""
     path = ""
     for part in error["loc"]:
         if isinstance(part, int):

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class GateReason(StrEnum):
-    """Why a result is no pass.
+    """Why a result is not a pass.
 
     The first group is also the error code of a raw record: the command gave no exit status.
     """
@@ -30,7 +30,7 @@ class GateReason(StrEnum):
     NO_DEVICE = "no_device"
     LEFT_OUT = "left_out"
 
-    # The output is no evidence.
+    # The output is not evidence.
     NO_EVIDENCE = "no_evidence"
     EXIT_STATUS = "exit_status"
     UNPARSABLE = "unparsable"

@@ -184,7 +184,7 @@ class GateResult:
         source: provenance of the expectation.
         detail: what else was seen (`both partners were fine with others`).
         hint: what to do next.
-        reason: why it is no pass; None for a pass, and for results stored before there were reasons.
+        reason: why it is not a pass; None for a pass, and for results stored before there were reasons.
         value, limit: what was measured and what it was compared with, in `unit`; None where the rule compares no numbers.
         observed: the outcome that it had, where its gate or rule is observed and does not decide; None for all others.
         boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not say.
@@ -231,7 +231,7 @@ class GateResult:
 
 
 def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:
-    """The exit code of a burn-in or a judgement: 0, 7 where a gate did not pass, 4 where a node was not reached; no result at all is no success."""
+    """The exit code of a burn-in or a judgement: 0, 7 where a gate did not pass, 4 where a node was not reached; no result at all is not a success."""
     bad = [r for r in results if r.outcome not in GOOD]
     codes = [ExitCode.GATE_FAILED] if bad or not results else []
     lost = any(r.reason is GateReason.NODE_UNREACHABLE for r in bad)

@@ -59,7 +59,7 @@ class NodeLog:
         problem: why it was not read, or not to its end.
         source: what the entries are from: `journal` or `dmesg`; null if it was not read.
         truncated: older entries of this span of time are left out.
-        unreadable: lines of the output that are no entries, for one because they were cut off.
+        unreadable: lines of the output that are not entries, for one because they were cut off.
         entries: oldest first.
     """
 

@@ -181,7 +181,7 @@ class TestError:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What is to be known, and is no verdict."""
+    """What is to be known, and is not a verdict."""
 
     KEY: ClassVar[str] = "log"
     severity: LogSeverity

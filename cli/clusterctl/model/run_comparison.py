@@ -74,10 +74,10 @@ class ComparedResult:
 
     Attributes:
         outcome: pass, warn, fail, could_not_run, not_applicable or waived.
-        reason: why it is no pass, as a code; null for a pass.
+        reason: why it is not a pass, as a code; null for a pass.
         value: what was measured; null where nothing was.
         limit: the number it was compared with; null where there is none.
-        margin_percent: how far the value is above a floor; negative below it; null where the rule is no floor.
+        margin_percent: how far the value is above a floor; negative below it; null where the rule is not a floor.
         found: for people.
         simulated: the number comes from a lab.
     """
@@ -101,7 +101,7 @@ class ResultPair:
         before: null where the first run has none.
         after: null where the second run has none.
         difference_percent: of the second value from the first; null where one of them is missing, or the first is 0.
-        noise_percent: a difference up to it says nothing; null for what is no rate.
+        noise_percent: a difference up to it says nothing; null for what is not a rate.
         change: same, lower, higher, newly_fails, newly_passes, still_fails, only_before or only_after.
     """
 

@@ -43,7 +43,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class BadResult:
-    """A stored gate result that is no pass; `at` is the start of its run."""
+    """A stored gate result that is not a pass; `at` is the start of its run."""
 
     node: str
     run_id: str

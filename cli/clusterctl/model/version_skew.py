@@ -15,7 +15,7 @@ class VersionNodes:
 
 @dataclass(frozen=True, slots=True)
 class VersionSkew:
-    """A result of the group: its nodes are no peers of each other.
+    """A result of the group: its nodes are not peers of each other.
 
     Attributes:
         unit: the scalable unit; empty where none is declared, and all nodes are one.

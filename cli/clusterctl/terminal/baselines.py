@@ -24,7 +24,7 @@ _NAMES = 4
 _WHY_NOT = {
     NotLearned.NO_VALUES: "no node of the class has passed the gate",
     NotLearned.FEW_NODES: "{nodes} nodes passed, {least} are needed",
-    NotLearned.WIDE_SPREAD: "the nodes differ too much: six spreads below their median is no value",
+    NotLearned.WIDE_SPREAD: "the nodes differ too much: six spreads below their median is not a value",
     NotLearned.FLOOR_AS_HIGH: "the one in force is as strict: {floor}",
     NotLearned.LOWER_CLASS: "another class with this profile supports a laxer one only, and it holds for all: give the class a profile of its own",
 }

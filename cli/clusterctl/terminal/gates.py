@@ -106,7 +106,7 @@ def unreachable_lines(results: Sequence[GateResult]) -> list[str]:
 
 
 def not_covered_lines(results: Sequence[GateResult]) -> list[str]:
-    """What was left out of a group's measurement, once for the group: it is no fault of a node, and nothing proves it either."""
+    """What was left out of a group's measurement, once for the group: it is not a fault of a node, and nothing proves it either."""
     left_out = [r for r in results if r.outcome is Outcome.NOT_APPLICABLE and r.reason is GateReason.NOT_COVERED]
     return list(dict.fromkeys(printable(f"not covered: {r.gate}: {r.detail}") for r in left_out))
 

@@ -36,7 +36,7 @@ def _lines_of(log: NodeLog, window: LogWindow) -> Iterator[str]:
     if log.problem:
         yield f"not read to the end, older entries may be missing: {log.problem}"
     if log.unreadable:
-        yield f"lines that are no entries, and are not shown: {log.unreadable}"
+        yield f"lines that are not entries, and are not shown: {log.unreadable}"
     if not log.entries:
         yield f"no entries {_when(window)} ({log.source})"
     boot = log.entries[0].boot if log.entries else ""

@@ -47,7 +47,7 @@ def drain(
 
     `to` is `drained`; or `maintenance`, `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
     stay out until they are released or explicitly included. `cause`: what a policy drains them for;
-    `found`: node -> what was found on it, which is its cause then, and for the scheduler to show; `code`: what the owner states. A person's drain is no fault, so that automatic repair
+    `found`: node -> what was found on it, which is its cause then, and for the scheduler to show; `code`: what the owner states. A person's drain is not a fault, so that automatic repair
     does not act on planned work: the scheduler shows one only where the owner quarantines and states what for. Nodes that are there already, or cannot
     go there, stay as they are.
 

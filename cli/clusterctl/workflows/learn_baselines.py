@@ -30,7 +30,7 @@ def declared_baselines(nodes: Sequence[Node]) -> tuple[Baseline, ...]:
 
 
 def learn_baselines(config: Config, nodes: Sequence[Node]) -> tuple[Learned, ...]:
-    """For each floor of the nodes' profiles, what the current evidence of the nodes supports. Values of a lab are no evidence about hardware.
+    """For each floor of the nodes' profiles, what the current evidence of the nodes supports. Values of a lab are not evidence about hardware.
 
     Raises:
         GatesInvalidError: a profile is invalid.

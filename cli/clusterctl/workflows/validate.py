@@ -65,7 +65,7 @@ def record_each(
 ) -> None:
     """Validate and save the findings in batches of nodes; keeps no result in memory.
 
-    Findings of a selection of checks (`settings.only`) are no evidence and are not stored.
+    Findings of a selection of checks (`settings.only`) are not evidence and are not stored.
     """
     settings = replace(settings, cpu_quota_percent=config.cpu_quota_percent)
     waiting: list[NodeFindings] = []

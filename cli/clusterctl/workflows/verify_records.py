@@ -31,7 +31,7 @@ def _verify(store: Store, name: str, runs: Path, allowed_signers: Path | None) -
         return Verification(name, record, 0, "", ("its document does not match its digest",))
     evidence = admission_record.evidence_of(record)
     if evidence is None:
-        return Verification(name, record, 0, "", ("its document is no admission record",))
+        return Verification(name, record, 0, "", ("its document is not an admission record",))
     problems = [*_voided(store, record), *_changed(evidence, runs)]
     signed_by = ""
     if allowed_signers is not None:

@@ -19,7 +19,7 @@ _AHEAD = frozenset({"clusterctl.maintenance.planned", "clusterctl.maintenance.mo
 
 
 def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
-    """A notice that was moved after it had begun is no notice ahead."""
+    """A notice that was moved after it had begun is not a notice ahead."""
     notices = [
         {
             "machine_id": node,

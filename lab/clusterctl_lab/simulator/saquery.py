@@ -1,4 +1,4 @@
-"""saquery PIR LID: the subnet manager's record of a port of this machine, of which the M_Key is no part."""
+"""saquery PIR LID: the subnet manager's record of a port of this machine, of which the M_Key is not part."""
 
 from __future__ import annotations
 

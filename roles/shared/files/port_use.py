@@ -3,7 +3,7 @@
 A filter judges it (plugins/filter/port_use.py), so this only collects:
 - `ip -j` (iproute2 ip/ipaddress.c): `link` names the lower interface of a VLAN, macvlan or IPoIB child, `master` the bond or bridge.
 - SSH_CONNECTION (ssh(1)): client address and port, server address and port. sudo drops it (sudoers(5), env_reset), so a parent process may have it.
-- The settings files of the roles roce and infiniband: what they configured earlier is no foreign use.
+- The settings files of the roles roce and infiniband: what they configured earlier is not foreign use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SETTINGS = ("roce", "infiniband")
 
 
 def ip(*words: str) -> list[dict[str, Any]]:
-    """The rows of an iproute2 command; no output is no row."""
+    """The rows of an iproute2 command; no output is not a row."""
     done = subprocess.run(["ip", "-j", *words], capture_output=True, text=True, timeout=60, check=True)
     return [row for row in json.loads(done.stdout or "[]") if row]
 

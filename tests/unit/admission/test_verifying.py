@@ -135,7 +135,7 @@ def test_a_document_that_is_no_record_is_a_problem_of_its_node(admitted: Store, 
     with writing(admitted._engine) as connection:
         connection.execute(update(t.admissions).values(document=document, digest=admission_record.digest(document)))
     (problem,) = _verified(admitted, tmp_path, None).problems
-    assert problem in ("its document does not match its digest", "its document is no admission record")
+    assert problem in ("its document does not match its digest", "its document is not an admission record")
 
 
 def test_limit_selects_the_records_to_check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

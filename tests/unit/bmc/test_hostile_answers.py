@@ -50,7 +50,7 @@ ANSWERS: list[tuple[str, list[bytes], float, str]] = [
     ("an answer that is shorter than its length", [OK + b"Content-Length: 1000\r\n\r\n{}"], 0, "too early|breaks off"),
     ("a header line that is too long", [OK + b"X: " + b"a" * 100_000 + b"\r\n\r\n{}"], 0, "sends no HTTP"),
     ("too many headers", [OK + b"X: a\r\n" * 200 + b"\r\n{}"], 0, "sends no HTTP"),
-    ("a status that is no number", [b"HTTP/1.1 OK OK\r\n\r\n"], 0, "sends no HTTP"),
+    ("a status that is not a number", [b"HTTP/1.1 OK OK\r\n\r\n"], 0, "sends no HTTP"),
     ("a page of a proxy", [whole(b"<html>please log in</html>")], 0, "not JSON"),
     ("deep JSON", [whole(DEEP)], 0, "not JSON"),
     ("a number of 10,000 digits", [whole(b"9" * 10_000)], 0, "not JSON"),

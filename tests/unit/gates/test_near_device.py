@@ -131,7 +131,7 @@ def two_sockets(folder: Path, nodes_per_socket: int, of_device: int, packages: b
 def test_memory_is_taken_from_all_nodes_of_the_socket(
     tmp_path: Path, nodes_per_socket: int, of_device: int, packages: bool, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two adapters of a node of two channels need what both carry together; a node without CPUs is no part of a socket."""
+    """Two adapters of a node of two channels need what both carry together; a node without CPUs is not part of a socket."""
     bound: list[Any] = []
 
     def bind(nodes: list[int]) -> str:

@@ -66,7 +66,7 @@ def test_two_gates_of_one_name_are_refused() -> None:
 
 @pytest.mark.parametrize("thing", [Fans, "fans", None, object()])
 def test_what_is_no_gate_is_refused(thing: object) -> None:
-    with pytest.raises(ConfigError, match="is no gate") as refused:
+    with pytest.raises(ConfigError, match="is not a gate") as refused:
         registry.register(thing)
     assert "GATE = MyGate()" in refused.value.hint
 
@@ -78,7 +78,7 @@ class Needs(GateSettings):
 @pytest.mark.parametrize(
     ("attributes", "problem"),
     [
-        *(({"name": name}, "is no name of a gate") for name in ("", "../up", "Fans", "fans-2", None)),
+        *(({"name": name}, "is not the name of a gate") for name in ("", "../up", "Fans", "fans-2", None)),
         ({"scope": "node"}, "it has no scope"),
         ({"settings_model": dict}, "settings_model is <class 'dict'>"),
         ({"settings_model": Needs}, "setting seconds has no default"),

@@ -132,8 +132,8 @@ def test_without_its_module_the_gate_is_unknown(plugins: Path) -> None:
     ("content", "problem"),
     [
         ("", "has no list GATES"),
-        ("GATES = ['fans']", "'fans' is no gate"),
-        (MODULE + "\nGATES = [Fans]", "is no gate"),
+        ("GATES = ['fans']", "'fans' is not a gate"),
+        (MODULE + "\nGATES = [Fans]", "is not a gate"),
         (MODULE.replace('"site_fans"', '"dcgm_diag"'), "two gates are called 'dcgm_diag'"),
         ("import no_such_module_at_all", "needs 'no_such_module_at_all'"),
         ("GATES = [", "cannot be imported"),
@@ -223,4 +223,4 @@ def test_an_installed_package_that_offers_no_gate_is_named(plugins: Path, monkey
     offered(monkeypatch, value)
     with pytest.raises(ConfigError) as refused:
         load_site_gates([], None)
-    assert "gate 'fans' does not load" in str(refused.value) or "is no gate" in str(refused.value)
+    assert "gate 'fans' does not load" in str(refused.value) or "is not a gate" in str(refused.value)

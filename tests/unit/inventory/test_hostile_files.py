@@ -60,7 +60,7 @@ def test_a_fifo_is_refused_and_not_waited_for(layer: Path, place: str) -> None:
     (layer / place).unlink(missing_ok=True)
     os.mkfifo(layer / place)
     for source in (layer, layer / "hosts.yml"):
-        with pytest.raises(ConfigError, match=r"\.yml: is no regular file"):
+        with pytest.raises(ConfigError, match=r"\.yml: is not a regular file"):
             list_hosts([source])
 
 
@@ -68,7 +68,7 @@ def test_a_socket_is_refused(layer: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(layer)
     with socket.socket(socket.AF_UNIX) as one:
         one.bind("s.yml")
-        with pytest.raises(ConfigError, match="is no regular file"):
+        with pytest.raises(ConfigError, match="is not a regular file"):
             list_hosts([layer])
 
 

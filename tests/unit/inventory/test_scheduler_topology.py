@@ -80,7 +80,7 @@ def test_labels_of_nodes() -> None:
         "network.topology.nvidia.com/spine": "s1",
     }
     assert items[1]["metadata"] == {"name": "b", "labels": {"network.topology.nvidia.com/leaf": "r1"}}
-    with pytest.raises(ConfigError, match="is no label value"):
+    with pytest.raises(ConfigError, match="is not a label value"):
         kubernetes_labels([host("a", leaf="leaf 1")])
 
 

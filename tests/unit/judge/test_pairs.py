@@ -254,7 +254,7 @@ def test_whoever_is_slow_in_one_direction_is_condemned_and_nobody_else(count: in
 
 
 def test_a_partner_that_is_met_twice_is_one_partner() -> None:
-    """Two directions with one other node are no two witnesses."""
+    """Two directions with one other node are not two witnesses."""
     records = [*meeting("n1", "n2", 0, 0, 196.0), *meeting("n2", "n3", 0, 1, HEALTHY)]
     limited = gates(gates_settings={"rdma_pair": {"rounds": 2}})
     subjects = [subject_of(node(n, rails=1, declared=limited), TODAY) for n in ("n1", "n2", "n3")]

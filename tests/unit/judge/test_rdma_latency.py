@@ -148,7 +148,7 @@ def test_one_measurement_far_above_its_peers_is_a_warning() -> None:
 
 
 def test_a_pair_whose_messages_cross_more_switches_has_other_peers() -> None:
-    """OCI reads 2.8 us in a block and 5.1 us across two; a node that met nobody in its leaf is no slow node."""
+    """OCI reads 2.8 us in a block and 5.1 us across two; a node that met nobody in its leaf is not a slow node."""
     names = [f"n{i}" for i in range(16)]
     places = [Place(leaf="leaf0", su="su0")] * 13 + [Place(leaf=f"leaf{i}", su="su0") for i in (1, 2, 3)]
     subjects = [latency_subject(name, place=place) for name, place in zip(names, places, strict=True)]

@@ -106,7 +106,7 @@ def test_another_gate_is_judged_beside_one_that_raises() -> None:
 
 
 class Liar(Fans):
-    """Gives what is no result of its own."""
+    """Gives what is not a result of its own."""
 
     results: ClassVar[Any] = ()
 

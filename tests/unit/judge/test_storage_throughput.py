@@ -1,4 +1,4 @@
-"""storage_throughput: what fails a node, what belongs to the group, what is no evidence; and how it is planned."""
+"""storage_throughput: what fails a node, what belongs to the group, what is not evidence; and how it is planned."""
 
 from __future__ import annotations
 

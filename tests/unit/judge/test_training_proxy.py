@@ -1,4 +1,4 @@
-"""training_proxy: what a group that trains together shows, whom it names, what is no evidence; and how it is planned."""
+"""training_proxy: what a group that trains together shows, whom it names, what is not evidence; and how it is planned."""
 
 from __future__ import annotations
 

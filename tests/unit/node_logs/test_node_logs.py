@@ -158,7 +158,7 @@ def test_a_line_per_entry_that_controls_no_terminal(capsys: pytest.CaptureFixtur
     lines = text.splitlines()
     assert lines[:2] == [
         "n1       older entries are left out: these are the newest 3 in the last 15 min (--lines)",
-        "n1       lines that are no entries, and are not shown: 2",
+        "n1       lines that are not entries, and are not shown: 2",
     ]
     assert lines[2].startswith(r"n1       2026-03-14T09:30:12.123456Z  warn    kernel: \x1b]0;owned\x07\x1b[2J\r\nr12-n09 ")
     assert lines[3].endswith("kernel: (longer than 4,096 bytes, so journald does not print it)")

@@ -48,7 +48,7 @@ def test_a_breaker_that_tripped_lets_nothing_out_until_it_is_reset(store: Store)
     with pytest.raises(BreakerError, match=r"open since .*: drift: 4 of 5") as caught:
         take(store, GOOD[0])
     assert "clusterctl breaker --reset" in caught.value.hint
-    assert Headroom(store, LocalPool(store)).refusal(["r99-n01"], doing="x") == "", "nodes that are no members take nothing out"
+    assert Headroom(store, LocalPool(store)).refusal(["r99-n01"], doing="x") == "", "nodes that are not members take nothing out"
     assert take(store, GOOD[0], force=True) == {GOOD[0]}
     store.reset_breaker(operator="ada", reason="a wrong limit in the profile")
     assert take(store, GOOD[1]) == set(GOOD[:2])

@@ -50,7 +50,7 @@ ANSWERS: list[tuple[str, bytes]] = [
     ),
     ("a node without a name", whole(json.dumps({"items": [{"metadata": {}}], "metadata": {}}).encode())),
     ("a pod without a spec", whole(json.dumps({"items": [{"metadata": {"name": "p"}}], "metadata": {}}).encode())),
-    ("an error that is no JSON", b"HTTP/1.1 500 Oops\r\nContent-Length: 6\r\n\r\n<html>"),
+    ("an error that is not JSON", b"HTTP/1.1 500 Oops\r\nContent-Length: 6\r\n\r\n<html>"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Whatever a node says is shown: in HTML it is no markup, in a script element it is data, and nowhere a control character."""
+"""Whatever a node says is shown: in HTML it is not markup, in a script element it is data, and nowhere a control character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of roles that read several files at once: what people wrote into one of them is no reason to fail."""
+"""Commands of roles that read several files at once: what people wrote into one of them is not a reason to fail."""
 
 from __future__ import annotations
 

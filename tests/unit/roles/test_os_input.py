@@ -18,7 +18,7 @@ CASES = {
     for role in ("kernel", "os_tuning", "hugepages")
     for name, case in yaml.safe_load((ROOT / "tests" / "cases" / "role_input" / f"{role}.yml").read_text()).items()
 }
-# Refused by an assert of the role that is no filter.
+# Refused by an assert of the role that is not a filter.
 ASSERTED = [
     ("kernel", {"kernel_package": "linux-image-6.8.0-1046-nvidia"}, "kernel_package and kernel_version must both be set"),
     ("kernel", {"kernel_modules": ["nouveau"], "kernel_modules_absent": ["nouveau"]}, "both list nouveau"),

@@ -1,4 +1,4 @@
-"""Each route answers; what is unknown is 404, what is no reading 405, and what a node says is text."""
+"""Each route answers; what is unknown is 404, what is not a read, 405, and what a node says is text."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_needs_no_inline_code(app: Guard
         assert re.search(r"<style|<script(?! src)|\son\w+=|\sstyle=", text) is None, path
     style = ask(app, "/style.css").text
     assert "url(" not in style
-    assert "&gt;" not in style, "style is no HTML"
+    assert "&gt;" not in style, "style is not HTML"
     assert "//" not in re.sub(r"^//.*$", "", ask(app, "/progress.js").text, flags=re.MULTILINE)
 
 
@@ -195,7 +195,7 @@ class Elements(HTMLParser):
 def elements(text: str) -> list[tuple[str, tuple[str, ...]]]:
     parser = Elements()
     parser.feed(text)
-    # names that are long enough may break, which is no markup of theirs
+    # names that are long enough may break, which is not markup of theirs
     return [e for e in parser.found if e[0] != "wbr"]
 
 

@@ -127,7 +127,7 @@ def test_past_values_are_returned_oldest_first_with_their_runs_and_no_more_than_
     for number in range(30):
         store.save_gate_results(RUN if number < 15 else LATER, [replace(good, value=400.0 + number)])
     other = [replace(good, value=1.0, outcome=Outcome.FAIL), replace(good, value=2.0, rule="growth"), replace(good, value=None)]
-    # Observed, it was shown as a warning; it is no good value.
+    # Observed, it was shown as a warning; it is not a good value.
     other.append(replace(good, value=4.0, outcome=Outcome.WARN, observed=Outcome.FAIL))
     store.save_gate_results(LATER, [*other, replace(good, value=3.0, node="r12-n02", observed=Outcome.PASS)])
     found = store.past_results([NAME])

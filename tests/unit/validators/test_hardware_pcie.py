@@ -99,7 +99,7 @@ def switch(root: Path, gpu: str = "0000:1b:00.0", **uplink: str) -> Path:
 def test_every_link_above_a_gpu_has_all_its_lanes_at_rest(root: Path) -> None:
     switch(root)
     findings = check(root, "test_pcie_path")
-    # Speeds at rest are no evidence: all of them have dropped.
+    # Speeds at rest are not evidence: all of them have dropped.
     assert bad(findings) == {}
     assert set(findings) == {"hardware.pcie_link[0000:1b:00.0].width", "hardware.pcie_link[0000:18:00.0].width"}
 

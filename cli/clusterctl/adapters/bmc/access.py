@@ -12,7 +12,7 @@ class BmcAccess:
     Attributes:
         ca_file: PEM file of the authority that signed its certificate; empty = the authorities that the controller trusts.
         readonly_user, readonly_password: an account that may only read, to see whether the BMC enforces that; empty if the site has none.
-        readonly_problem: why it cannot be used, which is no reason not to use the other.
+        readonly_problem: why it cannot be used, which is not a reason not to use the other.
         problem: why it cannot be queried (no URL, a password that cannot be decrypted); empty if it can.
     """
 

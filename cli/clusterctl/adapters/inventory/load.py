@@ -135,7 +135,7 @@ def find_places(
     """File and line of each (node or group, path into its variables); an empty file where nothing sets the variable.
 
     Raises:
-        UnknownTargetError: an owner is no node and no group.
+        UnknownTargetError: an owner is neither a node nor a group.
         ConfigError: a layer cannot be used.
     """
     request = replace(_request(Operation.PLACES, layers, "all", extra_vars=extra_vars, vault_ids=vault_ids), paths=tuple(paths))

@@ -31,7 +31,7 @@ def check_files(layer: Path) -> None:
     for path in _files(layer):
         mode = path.stat().st_mode
         if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISBLK(mode):
-            raise ConfigError(detail=f"{path}: is no regular file", hint="an inventory is read more than once: write it to a file first")
+            raise ConfigError(detail=f"{path}: is not a regular file", hint="an inventory is read more than once: write it to a file first")
         if stat.S_ISREG(mode):
             _check_aliases(path)
 

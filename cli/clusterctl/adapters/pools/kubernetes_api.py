@@ -176,7 +176,7 @@ def _well_formed() -> Iterator[None]:
     """The border to what the API server sends: what stands before it, a proxy for instance, may answer in its place.
 
     Raises:
-        PoolUnreachableError: it is no JSON, or has another form than the API's.
+        PoolUnreachableError: it is not JSON, or has another form than the API's.
     """
     try:
         yield

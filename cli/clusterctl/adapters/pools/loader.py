@@ -40,7 +40,7 @@ def check_pool(declared: PoolDeclaration) -> tuple[type[Pool], PoolSettings]:
     """The class of the declared pool and its settings; nothing is contacted.
 
     Raises:
-        PoolError: no installed package and no module of the site offers it, or what is offered is no pool.
+        PoolError: no installed package and no module of the site offers it, or what is offered is not a pool.
         ConfigError: a setting is unknown, missing or of the wrong type; all of them are named.
     """
     backend = _backend(declared)
@@ -50,7 +50,7 @@ def check_pool(declared: PoolDeclaration) -> tuple[type[Pool], PoolSettings]:
     if missing or not (isinstance(model, type) and issubclass(model, PoolSettings)):
         lacks = ", no ".join(missing) or "settings_model, a class derived from PoolSettings"
         raise PoolError(
-            detail=f"pool {declared.kind!r}: {backend!r} is no pool class: it has no {lacks}",
+            detail=f"pool {declared.kind!r}: {backend!r} is not a pool class: it has no {lacks}",
             hint="docs/how-to/own-role-validator-gate-pool.md shows a complete one",
         )
     try:

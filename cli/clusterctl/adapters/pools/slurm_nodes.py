@@ -71,7 +71,7 @@ def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
     """The nodes of `scontrol --oneliner show node`, printed with TZ=UTC and SLURM_TIME_FORMAT=standard.
 
     Raises:
-        ValueError: a line is no node.
+        ValueError: a line is not a node.
     """
     return tuple(_node(line) for line in text.splitlines() if line.strip() and not line.startswith("No nodes"))
 

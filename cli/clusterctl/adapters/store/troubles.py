@@ -1,4 +1,4 @@
-"""What is recorded against nodes over time: transitions, gate results that are no pass, findings of flapping links, and the parts that were there."""
+"""What is recorded against nodes over time: transitions, gate results that are not passes, findings of flapping links, and the parts that were there."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _guard_state(document: dict[str, Any], name: str, known: re.Pattern[str]) ->
 
 
 def _boot_id(document: dict[str, Any]) -> str:
-    """The boot that the node reports; empty where it is no boot id of a kernel."""
+    """The boot that the node reports; empty where it is not a boot id of a kernel."""
     text = str(document.get("boot_id"))
     return text if _BOOT.match(text) else ""
 

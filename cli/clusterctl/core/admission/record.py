@@ -100,7 +100,7 @@ def evidence_of(record: AdmissionRecord) -> dict[str, str] | None:
 
 
 def _document(record: AdmissionRecord) -> dict[str, Any]:
-    """The document of a record; empty if it is no JSON object."""
+    """The document of a record; empty if it is not a JSON object."""
     try:
         data = json.loads(record.document)
     except (ValueError, RecursionError):

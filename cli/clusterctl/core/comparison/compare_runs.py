@@ -55,7 +55,7 @@ def _compared_run(evidence: RunEvidence) -> ComparedRun:
 
 
 def _check_pairs(before: Sequence[Finding], after: Sequence[Finding]) -> Iterator[CheckPair]:
-    """None where one of the runs checked nothing: that is no change of the node."""
+    """None where one of the runs checked nothing: that is not a change of the node."""
     if not before or not after:
         return
     ours, theirs = {f.check: f for f in before}, {f.check: f for f in after}

@@ -71,7 +71,7 @@ def _among(results: Mapping[tuple[str, str, str], Sequence[GateResult]], named: 
 def noises_percent(pairs: Iterable[Pair]) -> dict[tuple[str, str], float]:
     """Gate and metric -> the difference up to which nothing is said, from the differences of all nodes and devices.
 
-    It is that of an outlier among them. Around their median, so that what made all of them slower is no noise; and no less than what two
+    It is that of an outlier among them. Around their median, so that what made all of them slower is not noise; and no less than what two
     runs of a healthy node differ by (`LEAST_SPREAD`), which alone counts where there are fewer than `LEAST_PEERS`.
     """
     found: dict[tuple[str, str], list[float]] = defaultdict(list)

@@ -47,5 +47,5 @@ def seconds(duration: str) -> float:
     """`90m`, `24h`, `7d`, `2w` in seconds; ValueError on anything else."""
     number, unit = duration[:-1], duration[-1:]
     if unit not in _UNITS_S or not number.isascii() or not number.isdigit() or int(number) == 0:
-        raise ValueError(f"{duration!r} is no duration: write 90m, 24h, 7d or 2w")
+        raise ValueError(f"{duration!r} is not a duration: write 90m, 24h, 7d or 2w")
     return int(number) * _UNITS_S[unit]

@@ -53,7 +53,7 @@ def _problems_of(entry: Baseline, today: date) -> Iterator[tuple[str, str]]:
         yield "nodes_min", f"{entry.nodes_min} is above nodes_max, {entry.nodes_max}"
     expires = _day(entry.expires)
     if entry.expires and expires is None:
-        yield "expires", f"{entry.expires!r} is no date"
+        yield "expires", f"{entry.expires!r} is not a date"
     elif expires is not None and expires < today:
         yield "expires", f"expired on {entry.expires} ({entry.source}); renew it, or remove it"
 

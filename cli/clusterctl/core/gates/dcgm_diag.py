@@ -49,7 +49,7 @@ _NOT_PROVEN = {
     3: "bad cells of memory, and wrong results that its few patterns do not bring out",
     4: "wrong results of other instructions and data than its own; the diagnostics of vendors test more",
 }
-_SOURCE = "required_tests of the node's profile; a Skip is no Pass"
+_SOURCE = "required_tests of the node's profile; a Skip is not a Pass"
 
 
 class DcgmDiagSettings(GateSettings):
@@ -57,7 +57,7 @@ class DcgmDiagSettings(GateSettings):
 
     Attributes:
         diag_level: DCGM's own run level, for all burn-in levels or for each.
-        required_tests: tests that must be Pass on every GPU, by run level; a Skip is no Pass. Not `pulse_test`: which GPUs it supports is not
+        required_tests: tests that must be Pass on every GPU, by run level; a Skip is not a Pass. Not `pulse_test`: which GPUs it supports is not
             confirmed, and DCGM skips it on others. If it fails, the node does, as with every test.
         parameters: `test.name=value`, passed as `-p`.
     """

@@ -99,7 +99,7 @@ class DcgmError(BaseModel):
 
     @property
     def untested(self) -> bool:
-        """It is no verdict on the hardware."""
+        """It is not a verdict on the hardware."""
         return self.reason in UNTESTED
 
     @property

@@ -92,7 +92,7 @@ class Gate(ABC, Generic[S]):
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """The results of all judged nodes that `evidence` has records of; a node without any is no concern of the gate."""
+        """The results of all judged nodes that `evidence` has records of; a node without any does not concern the gate."""
 
     def usual_s(self, settings: S, level: Level) -> float:  # noqa: ARG002 for gates to override
         """About how long one of its commands takes where nothing is wrong, in seconds."""

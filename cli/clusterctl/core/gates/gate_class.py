@@ -20,7 +20,7 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 
 
 def origin_of(gate: Gate[Any]) -> str:
-    """Where the class of a gate is written: `plugins/fans.py:14: Fans`, or its module where that is no file."""
+    """Where the class of a gate is written: `plugins/fans.py:14: Fans`, or its module where that is not a file."""
     kind = type(gate)
     try:
         place = f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}: "
@@ -34,7 +34,7 @@ def faults_of(gate: Gate[Any]) -> Iterator[tuple[str, str]]:
     kind = type(gate)
     name, scope, model, tool = (inspect.getattr_static(gate, attribute, None) for attribute in ("name", "scope", "settings_model", "tool"))
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        yield f"{name!r} is no name of a gate", "use lower case letters, digits and `_`"
+        yield f"{name!r} is not the name of a gate", "use lower case letters, digits and `_`"
     if not isinstance(scope, Scope):
         yield "it has no scope", "derive it from NodeGate, PairGate or GroupGate"
     if not (isinstance(model, type) and issubclass(model, GateSettings)):

@@ -131,7 +131,7 @@ def profile_of(node: Node, today: date) -> GatesProfile:
 
 
 def _settings(declared: Any) -> tuple[dict[str, GateSettings], list[Problem]]:
-    """The settings of every gate, and what is wrong with them; a value that is no mapping is a problem of the document."""
+    """The settings of every gate, and what is wrong with them; a value that is not a mapping is a problem of the document."""
     given = declared if isinstance(declared, Mapping) else {}
     problems = [Problem(f"gates_settings.{g}", f"unknown gate; known: {', '.join(gate_names())}") for g in given if g not in gate_names()]
     settings: dict[str, GateSettings] = {}

@@ -167,7 +167,7 @@ class GpuStress(Gate[GpuStressSettings]):
         if not again:
             return first.results
         second = self._measured(_among(once, repeats, again))
-        # A repeat that is no evidence must not take peers from the others.
+        # A repeat that is not evidence must not take peers from the others.
         ended = {r.node for r in second.results if r.node in again and r.outcome not in GOOD and not is_low_figure(r)}
         third = self._measured(_among(once, repeats, again - ended)) if ended and ended != again else second
         results = [r for r in first.results if r.node not in again]
@@ -202,7 +202,7 @@ class GpuStress(Gate[GpuStressSettings]):
         return _Measured(evidence, tuple(hinted), rates, traces)
 
     def _broken(self, record: RawRecord) -> GateResult | None:
-        """Why a record is no evidence; None where it is. That of the trace holds in its `trace` what counts."""
+        """Why a record is not evidence; None where it is. That of the trace holds in its `trace` what counts."""
         if record.step == TRACE and not record.error and record.exit_status == 0:
             return None
         reading = read_record(self, record)

@@ -1,4 +1,4 @@
-"""Floors from what good nodes of a class measured. Pure; a proposal is no baseline until a person writes it into a profile."""
+"""Floors from what good nodes of a class measured. Pure; a proposal is not a baseline until a person writes it into a profile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.direction import Direction
     from clusterctl.core.gates.subject import Subject
 
-# Fewer nodes are no class.
+# Fewer nodes are not a class.
 LEAST_NODES = 20
 # A floor is at most this share of the median, and six spreads below it.
 _SHARE, _SPREADS = 0.95, 6.0
@@ -108,7 +108,7 @@ def _measured(entry: Baseline, subject: Subject, results: Sequence[GateResult]) 
     if not own or any((r.observed or r.outcome) not in GOOD and r.reason not in waits for r in own):
         return None
     direction = _direction_of(entry)
-    # What was low once, and fine when it was repeated, is no value of a good node.
+    # What was low once, and fine when it was repeated, is not the value of a good node.
     if any(r.outcome is Outcome.WARN and r.reason is direction.reason and r.figure == entry.figure for r in own):
         return None
     of_metric = [r for r in own if (r.metric, r.unit) == (entry.metric, entry.unit) and r.value is not None]

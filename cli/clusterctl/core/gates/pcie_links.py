@@ -59,7 +59,7 @@ def _of_link(gate: str, subject: Subject, hops: Sequence[PcieHop], names: Mappin
         ("pcie_width", "lanes", width or None, "width", hop.most_width, min(widths, default=None)),
     )
     for metric, unit, declared, name, most, found in values:
-        # Without its upper end, what one end can do is no expectation.
+        # Without its upper end, what one end can do is not an expectation.
         limit = declared or (most if hop.upper else None)
         result = replace(blank, metric=metric, unit=unit, source=_DECLARED.format(name) if declared else _SOURCE)
         if found is None or (limit is None and hop.upper):

@@ -36,11 +36,11 @@ def register(gate: object) -> None:
     """Add a gate; the same object again changes nothing.
 
     Raises:
-        ConfigError: the object is no gate, something in its class is missing or unusable, or another gate has its name.
+        ConfigError: the object is not a gate, something in its class is missing or unusable, or another gate has its name.
     """
     if not isinstance(gate, Gate):
         raise ConfigError(
-            detail=f"{gate!r} is no gate",
+            detail=f"{gate!r} is not a gate",
             hint="register an instance of a class derived from clusterctl.core.gates.gate.Gate: `GATE = MyGate()`",
         )
     for problem, hint in faults_of(gate):

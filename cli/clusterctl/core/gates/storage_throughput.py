@@ -175,7 +175,7 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         return step_beside(self, [s for s, _ in sharing], number, command, batch)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """What belongs to a node, and what to the group; a declared file system that was not measured is no pass."""
+        """What belongs to a node, and what to the group; a declared file system that was not measured is not a pass."""
         results: list[GateResult] = []
         for lead in (r for r in evidence.records if r.peers and r.node in evidence.subjects):
             results += self._judged_run(evidence, lead)
@@ -241,7 +241,7 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         """Each figure against its limits; one without any is shown."""
         samples, nodes = group_samples(group), len(lead.peers)
         limits = self.limits_of(evidence.subjects[lead.node], nodes)
-        # A round trip has a limit of its own, and that is no floor.
+        # A round trip has a limit of its own, and that is not a floor.
         rates = [s for s in samples if s.metric != SEEN]
         found = compare_with_limits(self.name, lead.node, rates, limits, nodes=nodes)
         compared = [r for r in found if r.reason is not GateReason.NO_BASELINE and r.op in ("", group.blank.op)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SIDE, _LEAST = 0.1, 2
 # No spread is taken for less than what a tool repeats to on one node, as a share of the centre.
 _LEAST_SPREAD = 0.005
-# Centres less than this share of the upper one apart are no two classes whatever the noise: a burn-in warns of nothing below it either.
+# Centres less than this share of the upper one apart are not two classes whatever the noise: a burn-in warns of nothing below it either.
 _APART = 0.035
 # The limit of Ashman's D is 2 for two fitted normal distributions. The best split of one class has 2.7 (normal) or 3.5 (uniform) already, and more by
 # chance where it is small: 4 + 60 / n refuses one class of normal or uniform noise in at most 0.2 % of cases for 20 to 1,000 nodes (own simulation).

@@ -48,7 +48,7 @@ def troubles(sources: TroubleSources) -> frozenset[Trouble]:
 
 
 def _moves(transitions: Iterable[TransitionRow], failed: Mapping[tuple[str, str], set[str]]) -> Iterator[Trouble]:
-    """A node is excluded once until it is admitted again: a test that fails anew on a node that is out is no second exclusion."""
+    """A node is excluded once until it is admitted again: a test that fails anew on a node that is out is not a second exclusion."""
     out: dict[str, set[str]] = {}
     for row in transitions:
         if row.to_state is State.ADMITTED and row.node in out:

@@ -24,13 +24,13 @@ DEFAULTS: Mapping[str, int] = {"exclusions": 3, "repairs": 3, "repeated_repairs"
 def limits_problem(value: object) -> str:
     """What is wrong with limits as clusterctl.yml gives them; empty if nothing is."""
     if not isinstance(value, dict):
-        return f"{value!r} is no mapping of counts"
+        return f"{value!r} is not a mapping of counts"
     unknown = [str(name) for name in value if name not in DEFAULTS]
     if unknown:
         return f"unknown count {unknown[0]!r}; counts: {', '.join(DEFAULTS)}"
     for name, number in value.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            return f"{name}: {number!r} is no whole number from 0 on"
+            return f"{name}: {number!r} is not a whole number from 0 on"
     return ""
 
 

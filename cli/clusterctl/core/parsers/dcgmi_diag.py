@@ -108,6 +108,6 @@ def _texts(result: dict[str, Any], key: str) -> list[str]:
 
 
 def _codes(result: dict[str, Any]) -> tuple[int, ...]:
-    """`error_id` of each warning (DCGM 3.2: of the result), above 0, which is no error. What is no whole number is no code; its text stays."""
+    """`error_id` of each warning (DCGM 3.2: of the result), above 0, which is not an error. What is not a whole number is not a code; its text stays."""
     found = (w.get("error_id") for w in (result, *_dicts(result, "warnings")))
     return tuple(dict.fromkeys(i for i in found if isinstance(i, int) and not isinstance(i, bool) and i > 0))

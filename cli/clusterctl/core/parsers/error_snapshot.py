@@ -102,7 +102,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     """Every counter as a sample.
 
     Raises:
-        UnparsableError: the text is no snapshot, or the output of one of its commands cannot be read.
+        UnparsableError: the text is not a snapshot, or the output of one of its commands cannot be read.
     """
     try:
         snapshot = read_error_snapshot(text)

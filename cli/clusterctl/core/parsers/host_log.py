@@ -1,6 +1,6 @@
 """Entries of a node's log: `journalctl -o json` as systemd's Journal JSON Format has it, and `dmesg --time-format iso` of util-linux.
 
-Any text is read: a line that is no entry is counted.
+Any text is read: a line that is not an entry is counted.
 """
 
 from __future__ import annotations

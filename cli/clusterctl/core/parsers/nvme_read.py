@@ -52,7 +52,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     """Per disk `read_bandwidth` (GB/s), `read_iops`, `read_latency_mean` (us), `read_runtime` (s).
 
     Raises:
-        UnparsableError: it is no output of a whole run in which every disk was read.
+        UnparsableError: it is not the output of a whole run in which every disk was read.
     """
     run = read_output(text)
     missing = sorted(set(run.disks or ()) - {r.disk for r in run.reads})

@@ -57,7 +57,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     """Of one node: `write_bandwidth` and `read_bandwidth` (GB/s), `file_creates`, `file_stats`, `file_removes` (files/s), `seen_round_trip` (s, the longest).
 
     Raises:
-        UnparsableError: it is no output of a run that went to its end without an error.
+        UnparsableError: it is not the output of a run that went to its end without an error.
     """
     run = read_storage_run(text)
     if run.errors:

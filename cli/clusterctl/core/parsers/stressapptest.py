@@ -13,7 +13,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     """`hardware_incidents`, `memory_tested` and `memory_copied` (MiB), `memory_copy` (GB/s, read and written), `load_time` (s).
 
     Raises:
-        UnparsableError: it is no output of a run that loaded the memory and came to its verdict.
+        UnparsableError: it is not the output of a run that loaded the memory and came to its verdict.
     """
     try:
         run = read_stress(text)

@@ -35,7 +35,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     """`gemm` in TFLOPS, the mean over the seconds of the run, `products` and `differing`.
 
     Raises:
-        UnparsableError: it is no output of a whole run.
+        UnparsableError: it is not the output of a whole run.
     """
     run = whole_run(text)
     return (

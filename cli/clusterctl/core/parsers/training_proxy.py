@@ -49,7 +49,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     """Of each rank `step_time`, `compute_time` and `communication_time` (ms, the median), and the same with `_p99`; without the first tenth of steps.
 
     Raises:
-        UnparsableError: it is no output of a node that went to its end.
+        UnparsableError: it is not the output of a node that went to its end.
     """
     return tuple(sample for rank in read_training_run(text).of(WHOLE) for sample in _samples(rank))
 

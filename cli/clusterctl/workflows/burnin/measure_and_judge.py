@@ -97,7 +97,7 @@ def run_burnin(
     usual: Mapping[HistoryKey, float] | None = None,
     on_event: Callable[[TaskEvent], None] | None = None,
 ) -> tuple[GateResult, ...]:
-    """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are no partners; `usual`: what devices read in earlier runs.
+    """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are not partners; `usual`: what devices read in earlier runs.
 
     Node and pair gates come first; pairs in two stages, of which the second measures the suspects of the first with proven partners, and repeats what is far below `usual`. A group gate then runs over the nodes that passed them (and the partners), so that a bad
     node does not spoil it for the others; where a group is bad, it is searched for the nodes at fault, and the others are measured again without them. Raw records, plans and results are in the run directory afterwards, whatever happens.
@@ -150,7 +150,7 @@ def _rungs(subjects: Sequence[Subject], results: Sequence[GateResult], late: Seq
 def _taking(
     subjects: Sequence[Subject], results: Sequence[GateResult], records: Sequence[RawRecord], late: Sequence[str], rung: str
 ) -> list[Subject]:
-    """Those whose last result is no fault of theirs; on the rung after the last one only those whose group another node spoiled."""
+    """Those whose last result is not a fault of theirs; on the rung after the last one only those whose group another node spoiled."""
     own = [r for r in results if r.reason is not GateReason.GROUP_SPOILED]
     bad = not_passed([r for r in own if r.gate not in late or r.node in _members(records, late)])
     spoiled = {r.node for r in results if r.reason is GateReason.GROUP_SPOILED}

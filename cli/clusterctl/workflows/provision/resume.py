@@ -56,7 +56,7 @@ def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed
     Raises:
         UnknownRunError: no such run.
         RunDirectoryGoneError: of this run.
-        UsageProblemError: it is no `provision` run, it is still in progress, or nothing of it is left.
+        UsageProblemError: it is not a `provision` run, it is still in progress, or nothing of it is left.
     """
     run = store.run(run_id)
     if run.verb != "provision":

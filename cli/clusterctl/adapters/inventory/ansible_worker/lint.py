@@ -26,7 +26,7 @@ _GATES = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_addre
 
 
 def unknown_variables(entities: Iterable[Mapping[str, Any]], roles: dict[str, Role]) -> Iterator[Problem]:
-    """Variables that carry a role's prefix, but are no option of it."""
+    """Variables that carry a role's prefix, but are not options of it."""
     verdicts: dict[str, Role | None] = {}
     for entity in entities:
         for name in entity:

@@ -47,7 +47,7 @@ def connection(name: str, v: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `node.Connection`.
 
     Raises:
-        ValueError: a port is no number, arguments cannot be split, a flag is not a boolean; the text names the variable.
+        ValueError: a port is not a number, arguments cannot be split, a flag is not a boolean; the text names the variable.
     """
     key = v.get("ansible_ssh_private_key_file") or v.get("ansible_private_key_file") or constants.DEFAULT_PRIVATE_KEY_FILE
     python = str(v.get("ansible_python_interpreter") or "auto")
@@ -70,7 +70,7 @@ def place(v: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `node.Place`.
 
     Raises:
-        ValueError: rack_slot is no number.
+        ValueError: rack_slot is not a number.
     """
     texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "spine", "nvlink_domain", "site")}
     slot = v.get("rack_slot") or 0
@@ -83,7 +83,7 @@ def rail_leaves(v: Mapping[str, Any]) -> dict[str, str]:
     """Rail -> the switch that it is cabled to.
 
     Raises:
-        ValueError: rail_leaves is no mapping.
+        ValueError: rail_leaves is not a mapping.
     """
     return _texts("rail_leaves", v.get("rail_leaves") or {}, "rail to leaf")
 
@@ -92,7 +92,7 @@ def labels(v: Mapping[str, Any]) -> dict[str, str]:
     """What the site notes of the node for its schedulers and pages, from `node_labels`.
 
     Raises:
-        ValueError: node_labels is no mapping.
+        ValueError: node_labels is not a mapping.
     """
     return _texts("node_labels", v.get("node_labels") or {}, "name to value")
 

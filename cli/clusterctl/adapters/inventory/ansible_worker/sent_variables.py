@@ -63,7 +63,7 @@ def _unrendered(rendered: Any) -> frozenset[str]:
 
 
 def _sendable(value: Any) -> Any:
-    """The value as JSON, its templates unrendered; text that is no template is marked as such."""
+    """The value as JSON, its templates unrendered; text that is not a template is marked as such."""
     if isinstance(value, dict):
         return {str(plain(k)): _sendable(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -22,7 +22,7 @@ _TWO_OF_THREE = 2 / 3
 
 
 class LinkState(StrEnum):
-    """What a meeting of two devices showed; BROKEN is no measurement."""
+    """What a meeting of two devices showed; BROKEN is not a measurement."""
 
     OK = "ok"
     LOW = "low"
@@ -90,7 +90,7 @@ class Graph:
         return end[0] in self._trusted or bool(self.of(end, LinkState.OK))
 
     def without(self, explained: Collection[frozenset[End]]) -> Graph:
-        """The same without low links that something between their ends explains: they are no evidence about either."""
+        """The same without low links that something between their ends explains: they are not evidence about either."""
         links = [link for end in self.ends for link in self.of(end) if link.one == end]
         left = [link for link in links if link.state is not LinkState.LOW or frozenset((link.one, link.other)) not in explained]
         return Graph(left, self._trusted, two_of_three=self.two_of_three)

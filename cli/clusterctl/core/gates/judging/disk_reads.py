@@ -64,7 +64,7 @@ def _missing(record: RawRecord, output: NvmeRun, declared: int) -> Iterator[Gate
 
 
 def _read(record: RawRecord, read: DiskRead, asked_s: float) -> tuple[Sample, ...] | GateResult:
-    """The samples of one disk, or why they are no evidence."""
+    """The samples of one disk, or why they are not evidence."""
     try:
         error = job_error(read.output)
     except UnparsableError:

@@ -162,7 +162,7 @@ def _among_peers(gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float]
     """Rate per clock, which is of the GPU, power limit, and clock, which is of cooling and power, among the GPUs of the node and of the run."""
     versions = {r.node: r.tool_version for r in evidence.records}
     models = {name: (gpu_model_of(s.node), versions.get(name, "")) for name, s in evidence.subjects.items()}
-    # Where a site declares a limit for some nodes, they are no peers of the others in what it lowers.
+    # Where a site declares a limit for some nodes, they are not peers of the others in what it lowers.
     powers = {name: (models[name], gpu_power_limit_of(s.node)) for name, s in evidence.subjects.items()}
     clocks = _clocks(rates, loaded)
     per_clock = _per_clock(rates, clocks)

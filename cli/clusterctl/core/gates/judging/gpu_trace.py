@@ -1,4 +1,4 @@
-"""The trace of a load, read: what each GPU showed while it worked, or why the trace is no evidence. Pure."""
+"""The trace of a load, read: what each GPU showed while it worked, or why the trace is not evidence. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Loaded:
 def read_trace(
     gate: Gate[Any], subject: Subject, record: RawRecord | None, read: ReadLoad
 ) -> tuple[dict[str, Loaded] | None, list[GateResult]]:
-    """GPU -> its load, None where the trace is no evidence; and what is wrong with it."""
+    """GPU -> its load, None where the trace is not evidence; and what is wrong with it."""
     blank = GateResult(gate.name, subject.name, Outcome.COULD_NOT_RUN, "complete", "trace", reason=GateReason.INCOMPLETE)
     if record is None:
         return None, [replace(blank, detail="the trace of clocks and temperatures is missing")]

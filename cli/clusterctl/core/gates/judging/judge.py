@@ -42,7 +42,7 @@ def judge(
     impossible: Mapping[tuple[str, str], Obstacle] | None = None,
     usual: Mapping[HistoryKey, float] | None = None,
 ) -> tuple[GateResult, ...]:
-    """Judge `gates` on every subject that is no partner.
+    """Judge `gates` on every subject that is not a partner.
 
     Every (gate, node) that the node's profile declares at `level` gets at least one result: without evidence it could not run.
     `impossible` names the gates that could not even be planned on a node, `usual` what devices read in earlier runs.
@@ -103,7 +103,7 @@ def _by_others(gate: Gate[Any], results: Sequence[GateResult], evidence: Evidenc
 
 def _checked(gate: Gate[Any], result: object) -> GateResult:
     if not isinstance(result, GateResult) or result.gate != gate.name:
-        raise TypeError(f"{result!r:.120} is no result of this gate")
+        raise TypeError(f"{result!r:.120} is not a result of this gate")
     if not all(isfinite(number) for number in (result.value, result.limit, *(one.value for one in result.by_device)) if number is not None):
         raise ValueError(f"a result has the value {result.value} and the limit {result.limit}")
     return result

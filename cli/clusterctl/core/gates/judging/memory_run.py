@@ -32,7 +32,7 @@ class MemoryRun:
 
     Attributes:
         load: the lines about the memory and the end; None where they are missing or cut off.
-        stress: what stressapptest printed; None where it is no output of it.
+        stress: what stressapptest printed; None where it is not its output.
     """
 
     load: MemoryLoad | None
@@ -80,7 +80,7 @@ def wrong_memory(record: RawRecord, run: MemoryRun) -> GateResult | None:
 
 
 def unproven_memory(run: MemoryRun, least_percent: int) -> Reading | None:
-    """Why a run without incidents is no pass; None where it is one."""
+    """Why a run without incidents is not a pass; None where it is one."""
     load, stress = run.load, run.stress
     if load is None or stress is None or load.problem or not load.node_mib or load.exit_status != 0 or not stress.passed:
         return Reading((), "complete", GateReason.INCOMPLETE, "its verdict, or its line about the memory or the end, is missing")

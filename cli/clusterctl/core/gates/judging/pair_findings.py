@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.direction import Direction
     from clusterctl.core.gates.judging.peers import Standing
 
-# Parts that are no device: what is behind them is neither proven nor at fault.
+# Parts that are not devices: what is behind them is neither proven nor at fault.
 _SWITCHES = (SharedPart.UPLINKS, SharedPart.RAIL_SWITCH)
 
 
@@ -58,7 +58,7 @@ class PairFindings:
         return self.graph.proven(end) and bool(partners) and partners <= self.behind.keys() and not self.unexplained_broken(end)
 
     def good_partners(self) -> tuple[End, ...]:
-        """Devices that a measurement proved and that are no suspects; where two of three decide, those of trusted nodes, too: one meeting with one is no verdict."""
+        """Devices that a measurement proved and that are not suspects; where two of three decide, those of trusted nodes, too: one meeting with one is not a verdict."""
         bad = {*self.graph.suspects(), *self.behind}
         counts = self.graph.two_of_three
         return tuple(

@@ -71,7 +71,7 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
 
 
 def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, fault: SharedFault) -> GateResult:
-    """Low, and so are its neighbours behind the same part, which is no device of the node."""
+    """Low, and so are its neighbours behind the same part, which is not a device of the node."""
     end = (blank.node, hca.name)
     value = median([link.value for link in graph.of(end, LinkState.LOW)])
     found = _found(gate, value, hca)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-# Fewer are no distribution; the floor alone decides.
+# Fewer are not a distribution; the floor alone decides.
 LEAST_PEERS = 10
 # 0.6745 makes the MAD of a normal distribution its standard deviation: the modified z-score (Iglewicz and Hoaglin, 1993, which proposes 3.5 as its limit).
 TO_SIGMA = 0.6745

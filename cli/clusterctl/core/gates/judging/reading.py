@@ -27,7 +27,7 @@ class Reading:
 
     Attributes:
         rule: the rule that it breaks as evidence (`complete`, `exit_status`); empty where it is complete.
-        reason: why it is no complete evidence; None where it is.
+        reason: why it is not complete evidence; None where it is.
         detail: the same for people.
     """
 
@@ -40,7 +40,7 @@ class Reading:
 def read_record(gate: Gate[Any], record: RawRecord) -> Reading:
     """Parse a record of a gate. One that ended badly may have samples all the same: some tools exit non-zero to report that a test failed.
 
-    What the code of a gate raises, which may be a site's, is the reason why this record is no evidence. A value that is not finite is none.
+    What the code of a gate raises, which may be a site's, is the reason why this record is not evidence. A value that is not finite is none.
     """
     if record.error or record.exit_status is None:
         return Reading((), "complete", record.error_code or GateReason.NO_EVIDENCE, record.error or "it has no exit status")
@@ -70,17 +70,17 @@ def _samples(gate: Gate[Any], record: RawRecord) -> tuple[Sample, ...]:
     found = tuple(gate.samples(gate.output_of(record)))
     for sample in found:
         if not isinstance(sample, Sample):
-            raise TypeError(f"{type(sample).__name__} is no Sample")
+            raise TypeError(f"{type(sample).__name__} is not a Sample")
         if not isfinite(sample.value):
             where = f" of {sample.device}" if sample.device else ""
-            raise UnparsableError(tool=gate.tool, reason=f"{sample.metric}{where} is {sample.value}, which is no number")
+            raise UnparsableError(tool=gate.tool, reason=f"{sample.metric}{where} is {sample.value}, which is not a number")
     if not found:
         raise UnparsableError(tool=gate.tool, reason="there is no sample in it")
     return found
 
 
 def not_run(gate: Gate[Any], record: RawRecord, reading: Reading) -> GateResult:
-    """The result of a record that is no evidence."""
+    """The result of a record that is not evidence."""
     return GateResult(
         gate=record.gate,
         node=record.node,
@@ -96,7 +96,7 @@ def not_run(gate: Gate[Any], record: RawRecord, reading: Reading) -> GateResult:
 
 
 def cut_short(record: RawRecord, planned_s: float) -> Reading | None:
-    """Why a load that ended before its time, or whose time is not known, is no evidence; None where it ran for its time."""
+    """Why a load that ended before its time, or whose time is not known, is not evidence; None where it ran for its time."""
     if planned_s > 0 and record.duration_s >= _LEAST_SHARE * planned_s:
         return None
     detail = f"it ended after {limit_text(record.duration_s)} of {limit_text(planned_s)} s"

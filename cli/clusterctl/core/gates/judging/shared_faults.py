@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-# Fewer than three devices in one place are no pattern: two of them are as likely two faults.
+# Fewer than three devices in one place are not a pattern: two of them are as likely two faults.
 LEAST = 3
 
 

@@ -30,7 +30,7 @@ def slow_classes(subjects: Sequence[Subject], results: Sequence[GateResult]) -> 
     """The classes with at least ten values whose median is 3.5 % below the expectation of their profiles, and z < -3.5.
 
     A class is a figure on devices of one GPU model and line rate, measured with one version of the tool. Of profiles that expect differently the lowest
-    counts. Its standard error takes in the spread and `n` of a learned expectation. A value of a group of nodes is no distribution, so it is left out.
+    counts. Its standard error takes in the spread and `n` of a learned expectation. A value of a group of nodes is not a distribution, so it is left out.
     """
     known = {s.name: s for s in subjects}
     found = (

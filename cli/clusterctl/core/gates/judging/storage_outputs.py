@@ -1,4 +1,4 @@
-"""The output of one node of a group on a shared file system, or why it is no evidence. Pure."""
+"""The output of one node of a group on a shared file system, or why it is not evidence. Pure."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def group_samples(group: StorageGroup) -> tuple[Sample, ...]:
 
 
 def spread_text(group: StorageGroup, metric: str) -> str:
-    """How a figure spreads over the nodes, and which is the slowest. Shown only: one slow node among equals is no verdict."""
+    """How a figure spreads over the nodes, and which is the slowest. Shown only: one slow node among equals is not a verdict."""
     figures = {name: s for name, own in group.samples.items() for s in own if s.metric == metric}
     values = [s.value for s in figures.values()]
     worst = max(figures, key=lambda n: figures[n].value) if metric == SEEN else min(figures, key=lambda n: figures[n].value)

@@ -1,4 +1,4 @@
-"""The output of one node of a group that trains together, or why it is no evidence; and which ranks the others waited for. Pure."""
+"""The output of one node of a group that trains together, or why it is not evidence; and which ranks the others waited for. Pure."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class TrainingFault:
 
 
 def training_faults(group: TrainingGroup) -> tuple[TrainingFault, ...]:
-    """What is wrong with the training, one for each rule. Nothing can be said about losses that are no numbers."""
+    """What is wrong with the training, one for each rule. Nothing can be said about losses that are not numbers."""
     if fault := _not_finite(group):
         return (fault,)
     found = (_differing_ranks(group), _not_falling(group), _slow_ranks(group), _resumed_otherwise(group))
@@ -129,7 +129,7 @@ def _not_falling(group: TrainingGroup) -> TrainingFault | None:
 
 
 def _slow_ranks(group: TrainingGroup) -> TrainingFault | None:
-    """By their own time, without waiting: a slow rank makes all others wait, so their waiting is no evidence. A warning where none is beyond the limit."""
+    """By their own time, without waiting: a slow rank makes all others wait, so their waiting is not evidence. A warning where none is beyond the limit."""
     kinds = {(name, f"gpu{rank.gpu}"): rank.kind for name, rank in group.ranks(WHOLE)}
     times = {(name, s.device): s.value for name, own in group.samples.items() for s in own if s.metric == COMPUTE}
     found = standings(times, kinds, _LEAST_RANKS, LOWER_IS_BETTER)

@@ -21,7 +21,7 @@ _LEAST_SIDE = 0.25
 
 
 class GroupState(StrEnum):
-    """What a run over a group showed: BAD is below its floor, or wrong results; UNKNOWN is no measurement, or one that no floor holds for."""
+    """What a run over a group showed: BAD is below its floor, or wrong results; UNKNOWN is not a measurement, or one that no floor holds for."""
 
     OK = "ok"
     BAD = "bad"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOUNTS_ROLE = "storage_client"
 _MOUNTS = "storage_client_mounts"
-# What decides about a mount; its other options are no business of a run directory.
+# What decides about a mount; its other options do not concern a run directory.
 _FIELDS = ("name", "kind", "source", "path", "required")
 # Any file system that `mount` knows, a local one as well.
 _NOT_SHARED = "generic"

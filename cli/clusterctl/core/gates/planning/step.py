@@ -91,7 +91,7 @@ class GateStep:
         """Refuse a command line that is none: a text would be taken apart into letters.
 
         Raises:
-            ConfigError: it is no tuple or list of texts, or empty.
+            ConfigError: it is not a tuple or list of texts, or empty.
         """
         argv: object = self.argv
         if not isinstance(argv, tuple | list) or not argv or not all(isinstance(word, str) for word in argv):
