@@ -23,6 +23,7 @@ def commands() -> str:
     """The text of the page of commands."""
     context = click.Context(cli, info_name="clusterctl")
     lines = [MARK, "", "# Commands", "", "Results go to stdout, progress to stderr. [Exit codes](exit-codes.md) are the same for all.", ""]
+    lines += ["An empty word, as of a shell variable that is not set, is refused everywhere before `--`.", ""]
     lines += ["Global options, before the verb:", "", *_options(cli, context)]
     for verb in cli.list_commands(context):
         command = cli.get_command(context, verb)
