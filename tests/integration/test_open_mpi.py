@@ -12,8 +12,9 @@ import pytest
 
 from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.subject import subject_of
-from support.agents import AgentNode, address_of, free_port, group_of, sleeper, sleepers, until
+from support.agents import AgentNode, address_of, group_of, sleeper, sleepers, until
 from support.gates import TODAY, gates, node
+from support.ports import free_port
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.core.gates.mpi_options import mpi_options
-from support.agents import AgentNode, free_port, step
+from support.agents import AgentNode, step
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

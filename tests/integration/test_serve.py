@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl import main
+from support.ports import free_port
 from support.web_site import NODE, write_site
 
 if TYPE_CHECKING:
@@ -31,12 +32,6 @@ def site(tmp_path: Path) -> Path:
     (tmp_path / "clusterctl.yml").write_text("state_dir: state\n")
     write_site(tmp_path / "state")
     return tmp_path
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.raw_records import read_records
+from support.ports import free_port
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -41,12 +41,6 @@ def program(name: str) -> ModuleType:
     finally:
         sys.path.remove(str(FILES))
     return module
-
-
-def free_port() -> int:
-    """A TCP port that was free on 127.0.0.1."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def address_of(name: str) -> str:

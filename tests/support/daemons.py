@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
@@ -69,15 +68,3 @@ class Daemons(ABC):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(_END_S)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that are free now."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(p.getsockname()[1]) for p in probes]
-    finally:
-        for probe in probes:
-            probe.close()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from support.ports import free_port
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -26,18 +25,6 @@ state.RUN, state.LOADED = sys.argv[2] + "/run", sys.argv[2] + "/loaded"
 sys.exit(imex.main(["nvidia-imex", "-c", sys.argv[2] + "/config.cfg"], sys.argv[3]))
 """
 START_TIMEOUT_S = 20.0
-
-
-def free_port() -> int:
-    """A port that is free on all addresses and below the kernel's range of ephemeral ports."""
-    while True:
-        port = random.randrange(20000, 32000)  # noqa: S311 not a secret
-        with socket.socket() as probe:
-            try:
-                probe.bind(("", port))
-            except OSError:
-                continue
-            return port
 
 
 @dataclass

@@ -9,7 +9,8 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from support.daemons import Daemons, free_ports
+from support.daemons import Daemons
+from support.ports import free_ports
 from support.roles import ROOT
 from support.unpacked_tools import which
 

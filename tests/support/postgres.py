@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.ports import free_port
 from support.unpacked_tools import environment, which
 
 if TYPE_CHECKING:
@@ -79,11 +79,8 @@ def restartable(tools: Path) -> Iterator[Server]:
         as_user = _as_user()
         if as_user:
             os.chown(data, _user().pw_uid, _user().pw_gid)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         _run([*as_user, str(tools / "initdb"), "-D", str(data), "-U", "clusterctl", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"])
-        found = Server(tools, data, port)
+        found = Server(tools, data, free_port())
         found.start()
         try:
             yield found

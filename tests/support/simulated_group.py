@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus
-from support.agents import AgentNode, address_of, free_port
+from support.agents import AgentNode, address_of
 from support.gates import snapshot
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from support.daemons import Daemons, free_ports
+from support.daemons import Daemons
+from support.ports import free_ports
 from support.unpacked_tools import environment as tool_environment
 from support.unpacked_tools import which
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
+
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ class Vm:
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.port = _free_port()
+        self.port = free_port()
         self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {self.host_key}\n")
         # Only SSH from this machine reaches it; it has no outgoing network.
         network = (
@@ -162,10 +163,3 @@ class Vm:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait(timeout=30)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

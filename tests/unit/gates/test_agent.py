@@ -19,6 +19,7 @@ import pytest
 from clusterctl.adapters.raw_records import read_records
 from clusterctl.model.gate_reason import GateReason
 from support.agents import program
+from support.ports import free_port
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 
 AGENT = ROOT / "roles" / "burnin" / "files" / "burnin_agent.py"
 ADDRESSES = {"n1": "127.0.0.1", "n2": "127.0.0.2"}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def step(name: str, argv: list[str], **more: Any) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.agents import AgentNode, free_port, step, until
+from support.agents import AgentNode, step, until
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

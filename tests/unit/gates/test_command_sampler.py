@@ -8,7 +8,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from support.agents import FILES, AgentNode, free_port, program, step
+from support.agents import FILES, AgentNode, program, step
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.model.gate_reason import GateReason
-from support.agents import FILES, AgentNode, address_of, free_port, group_of, program, step, until
+from support.agents import FILES, AgentNode, address_of, group_of, program, step, until
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

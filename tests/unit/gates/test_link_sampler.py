@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.agents import FILES, AgentNode, free_port, program, step
+from support.agents import FILES, AgentNode, program, step
 from support.checks import write_files
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.agents import FILES, AgentNode, free_port, program, step
+from support.agents import FILES, AgentNode, program, step
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from support.agents import AgentNode, free_port, step
+from support.agents import AgentNode, step
+from support.ports import free_port
 
 
 def _alive(pid: int) -> bool:

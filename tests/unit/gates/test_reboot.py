@@ -14,7 +14,8 @@ import pytest
 
 from clusterctl.adapters.raw_records import read_records
 from clusterctl.model.gate_reason import GateReason
-from support.agents import FILES, AgentNode, free_port, program, sleeper, sleepers, step, until
+from support.agents import FILES, AgentNode, program, sleeper, sleepers, step, until
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path

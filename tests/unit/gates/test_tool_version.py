@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.agents import AgentNode, free_port, step
+from support.agents import AgentNode, step
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from ansible.errors import AnsibleConnectionFailure
 
-from support.agents import AgentNode, free_port, step
+from support.agents import AgentNode, step
 from support.local_play import run_play
+from support.ports import free_port
 from support.roles import ROOT
 
 if TYPE_CHECKING:

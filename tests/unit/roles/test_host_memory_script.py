@@ -15,10 +15,11 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
 from clusterctl_tools import host_memory
 from clusterctl_tools.stressapptest import read_stress
-from support.agents import FILES, AgentNode, free_port, program, step
+from support.agents import FILES, AgentNode, program, step
 from support.checks import write_files
 from support.gates import TODAY, gates, node
 from support.host_memory import memory_record
+from support.ports import free_port
 from support.unpacked_tools import environment, which
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from clusterctl.core.gates.planning.step import BurnInPart
 from clusterctl.core.parsers import parse_output
 from clusterctl.model.gate_result import Outcome
 from clusterctl_tools import storage_throughput
-from support.agents import AgentNode, address_of, free_port, program
+from support.agents import AgentNode, address_of, program
+from support.ports import free_port
 from support.shared_storage import LOAD, MOUNT, StorageNode, mount_table, storage_subject
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl_tools import training_proxy
 from clusterctl_tools.training_proxy import NodePart
-from support.agents import AgentNode, address_of, free_port, program
+from support.agents import AgentNode, address_of, program
+from support.ports import free_port
 from support.training import LOAD, TrainingNode, torch_python, training_records, training_subject
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import pytest
 from clusterctl_lab.simulator import imex, imex_config, imex_ctl, imex_domain, imex_protocol
 from clusterctl_lab.simulator.imex_protocol import CONNECTED, INVALID, NEVER_CONNECTED, READY, UNAVAILABLE, VERSION_MISMATCH, Member
 from clusterctl_validators.imex import Domain, parse_domain
-from support.imex_rack import START_TIMEOUT_S, VERSION, Rack, Tray, free_port
+from support.imex_rack import START_TIMEOUT_S, VERSION, Rack, Tray
 from support.lab_machine import LabMachine, lab_machine
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import machine, perftest, state
 from support import shapes
 from support.lab_machine import LabMachine, lab_machine
+from support.ports import free_port
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     read = state.read
     monkeypatch.setattr(state, "read", lambda p: "4: ACTIVE" if p.endswith("ports/1/state") else read(p))
     return made
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def pair(capsys: pytest.CaptureFixture[str], server: str, client: str, name: str = "ib_write_bw") -> tuple[list[int], str]:
