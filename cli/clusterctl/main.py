@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
         return super().shell_complete(ctx, incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but no word may be empty, as an unset variable of a shell is: the working directory, or the whole rack, would be meant instead."""
+        """As click does, but no word may be empty, as an unset variable of a shell is: an empty path is the working directory, and an empty filter leaves nothing out."""
         ours = args[: args.index("--")] if "--" in args else args
         for before, word in pairwise(["clusterctl", *ours]):
             if not ctx.resilient_parsing and (not word or _WITHOUT_VALUE.fullmatch(word)):

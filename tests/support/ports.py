@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import socket
 
-# Below the ports that Linux hands out by itself (ip_local_port_range, 32768 on): no other program gets one of these between this and its use.
+# Below the ports that Linux hands out by itself (ip_local_port_range, 32768 on): none of them becomes the port of a connection before its use.
 _FIRST, _LAST = 20_000, 32_000
 _DRAWN = random.SystemRandom()  # hypothesis sets the seed of `random`, the same in each process of a run
 

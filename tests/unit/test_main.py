@@ -125,8 +125,8 @@ def test_a_mistyped_verb_gets_a_suggestion(word: str, message: str, capsys: pyte
     ("words", "what"),
     [
         (["judge", ""], "the word after judge"),  # the working directory would be judged
-        (["provision", "rack-12", "--limit", ""], "the word after --limit"),  # the whole rack would be provisioned
-        (["provision", "rack-12", "--limit="], "the value of --limit"),
+        (["provision", "rack-12", "--roles", ""], "the word after --roles"),  # every role would be applied
+        (["provision", "rack-12", "--roles="], "the value of --roles"),
         (["drift", "-i", "", "rack-12"], "the word after -i"),
         (["--state-dir", "", "status"], "the word after --state-dir"),
         (["", "status"], "the word after clusterctl"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands import complete
+from clusterctl.commands.names_type import names_option
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
 from clusterctl.terminal import messages
 
@@ -17,7 +18,7 @@ from clusterctl.terminal import messages
 @click.option(
     "--level", type=click.Choice(("quick", "standard", "full")), default="standard", show_default=True, help="How much to measure."
 )
-@click.option("--gates", default="", metavar="GATE,...", shell_complete=complete.gates, help="Only these gates of the level.")
+@names_option("--gates", metavar="GATE,...", shell_complete=complete.gates, help="Only these gates of the level.")
 @click.option(
     "--partners",
     default="",
@@ -36,7 +37,7 @@ def command(
     limit: str | None,
     vault_ids: tuple[str, ...],
     level: str,
-    gates: str,
+    gates: tuple[str, ...],
     partners: str,
     in_service: bool,
     output: str,
@@ -61,7 +62,7 @@ def command(
     judged = {n.name for n in nodes}
     found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()
     others = tuple(n for n in found if n.name not in judged)
-    only = tuple(g.strip() for g in gates.split(",") if g.strip()) or None
+    only = gates or None
     subjects = subjects_of(nodes, others)
     require_in_level(subjects, level, only or ())
     names = [n.name for n in (*nodes, *others)]

@@ -34,8 +34,9 @@ def options_of(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions
     """What was given, as a run takes it; `more` are the arguments after `--`."""
     from clusterctl.model.provision import ProvisionOptions  # noqa: PLC0415
 
-    simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "include_drained", "retest", "force", "forks", "diff")}
-    lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
+    simple: dict[str, Any] = {
+        k: given[k] for k in ("roles", "partners", "level", "all_roles", "include_drained", "retest", "force", "forks", "diff")
+    }
     args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
     simple["reason"] = given["reason"] or ""
-    return ProvisionOptions(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)
+    return ProvisionOptions(**simple, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

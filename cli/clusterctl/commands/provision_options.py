@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from clusterctl.commands import complete
+from clusterctl.commands.names_type import names_option
 from clusterctl.commands.option_types import SENTENCE
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, output_option, vault_option
 
@@ -42,17 +43,13 @@ def ansible_args(ctx: click.Context) -> tuple[str, ...]:
 _OWN = (
     click.argument("target", required=False, default="", shell_complete=complete.targets),
     click.option("--level", type=_LEVELS, default="standard", show_default=True, help="Depth of the burn-in."),
-    click.option(
-        "-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles.", shell_complete=complete.roles
-    ),
+    names_option("-t", "--tags", "--roles", "roles", metavar="ROLE,...", help="Apply only these roles.", shell_complete=complete.roles),
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),
     click.option("--retest", is_flag=True, help="Try quarantined nodes again although nothing changed."),
     click.option("--include-drained", is_flag=True, help="Also nodes that a person drained or quarantined."),
     click.option("--force", is_flag=True, help="Past the circuit breaker, and with a --reason outside of the maintenance windows."),
     click.option("--reason", type=SENTENCE, metavar="TEXT", help="Why, for the record."),
-    click.option(
-        "--partners", metavar="NODE,...", default="", help="Admitted nodes to measure with; not changed.", shell_complete=complete.nodes
-    ),
+    names_option("--partners", metavar="NODE,...", help="Admitted nodes to measure with; not changed.", shell_complete=complete.nodes),
     click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
     click.option("--resume", metavar="RUN", default="", help="Continue an interrupted or killed run.", shell_complete=complete.runs),
     click.option("--queue", is_flag=True, help="Leave it to workers (`clusterctl worker`), one rack each; needs the record in PostgreSQL."),

@@ -1,7 +1,7 @@
 """Which process carries out the plan of a folder: only one ever does, and whether it still does. Standard library, Python 3.8+.
 
-The process keeps a lock until it ends. Its number alone proves nothing: a process that ended keeps it until its parent has asked for its
-exit status, which PID 1 of some containers never does, and later another process may have it.
+The process keeps a lock until it ends. Its number alone proves nothing: a process that ended keeps it until its parent reaps it, which PID 1
+of some containers never does, and later another process may have it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def claim(directory: Path) -> bool:
     """Whether this process is the first to carry out the plan; it keeps the lock from then on. Commands that it starts do not."""
     lock_fd = open_claim(directory)
     try:
-        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before the link: whoever sees the link may ask for the lock
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before the link: who sees the link may try the lock
         (directory / PID).symlink_to(str(os.getpid()))
     except (BlockingIOError, FileExistsError):
         os.close(lock_fd)
@@ -37,7 +37,7 @@ def claimed(directory: Path) -> bool:
 
 def at_work(directory: Path) -> bool:
     """Whether the process that has begun to carry out the plan still runs."""
-    if not claimed(directory):  # asking for the lock would keep the process from taking it
+    if not claimed(directory):  # trying the lock could keep the process from taking it
         return False
     lock_fd = open_claim(directory)
     try:
