@@ -28,7 +28,7 @@ def command(ctx: click.Context, *, reset: bool, reason: str | None, output: str)
     if reset != bool(reason):
         raise UsageProblemError(detail="--reset and --reason belong together", hint="clusterctl breaker --reset --reason WHY")
     config = load_config(ctx, gates=False)
-    with Store.open(config.store_url) as store:
+    with (Store.open if reset else Store.open_to_read)(config.store_url) as store:
         if reason:
             store.reset_breaker(operator=config.operator, reason=reason)
         view.show_breaker(look(Headroom(store, load_pool(config.pool, store), config.limits)), output)

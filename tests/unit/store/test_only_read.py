@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,6 +102,16 @@ def test_an_empty_database_beside_runs_is_refused(folder: Path) -> None:
             opened(url(folder))
         assert "from a backup" in caught.value.hint
     assert (folder / "clusterctl.db").read_text() == ""
+
+
+def test_whoever_only_reads_creates_no_record(tmp_path: Path) -> None:
+    with Store.open_to_read(url(tmp_path / "state")) as store:
+        assert (store.nodes(), store.runs(), store.unfinished_runs()) == ((), (), ())
+        with ThreadPoolExecutor(1) as other_thread:
+            assert other_thread.submit(store.nodes).result() == ()
+        with pytest.raises(StoreError, match="readonly"):
+            store.register([a_node()])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_database_without_runs_is_a_new_one(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
 
 from clusterctl.adapters.store.tables import shards
 from clusterctl.model.errors import StaleTokenError, StoreError
@@ -103,6 +104,34 @@ def connect_to_read(url: str) -> Engine | None:
         json_deserializer=_from_json,
     )
     _begin_with_lock(engine)
+    return engine
+
+
+def lacks_file(url: str) -> bool:
+    """Whether this is the URL of a SQLite file that does not exist."""
+    try:
+        parsed = _parse(url)
+    except (ArgumentError, ValueError):
+        return False  # `connect` names what is wrong with it
+    return parsed.get_backend_name() == "sqlite" and bool(parsed.database) and not Path(parsed.database or "").exists()
+
+
+def connect_to_memory() -> Engine:
+    """An engine for an empty database that all threads share and that nothing else sees."""
+    engine = create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False),
+        poolclass=StaticPool,
+        json_deserializer=_from_json,
+    )
+    _begin_with_lock(engine)
+    return engine
+
+
+def only_to_read(engine: Engine) -> Engine:
+    """The same SQLite engine; from now on it refuses to write."""
+    with store_errors(engine), engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=ON")
     return engine
 
 

@@ -10,7 +10,7 @@ from clusterctl.adapters.store.admissions import AdmissionRepository
 from clusterctl.adapters.store.breaker_events import BreakerRepository
 from clusterctl.adapters.store.curve_records import CurveRepository
 from clusterctl.adapters.store.drift import DriftRepository
-from clusterctl.adapters.store.engine import connect, connect_to_read, fenced
+from clusterctl.adapters.store.engine import connect, connect_to_memory, connect_to_read, fenced, lacks_file, only_to_read
 from clusterctl.adapters.store.evidence import EvidenceRepository
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.adapters.store.measured_outcomes import OutcomeRepository
@@ -68,9 +68,15 @@ class Store(
     def open_to_read(cls, url: str, clock: Callable[[], str] = clock.now) -> Store:
         """As `open`; where nothing can be written there (full disk, read-only), what is recorded can still be read.
 
+        Creates no SQLite file: without one, nothing is recorded.
+
         Raises:
             StoreError: as `open`, of a database that cannot be read either.
         """
+        if lacks_file(url):
+            nothing = connect_to_memory()
+            schema.ensure(nothing)
+            return cls(only_to_read(nothing), clock)
         try:
             return cls.open(url, clock)
         except StoreError:
