@@ -82,7 +82,9 @@ class NothingRecordedError(UnknownNodeError):
     """No node is recorded at all."""
 
     template = "no node is recorded yet, so none matches {target!r}"
-    hint_template = "run in the folder of the site, or give --state-dir; `clusterctl plan`, `validate` or `provision` of a target records its nodes"
+    hint_template = (
+        "run in the folder of the site, or give --state-dir; `clusterctl plan`, `validate` or `provision` of a target records its nodes"
+    )
 
 
 class UnknownRunError(ClusterctlError):
