@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,12 @@ def verdict(check: str, answer: Mapping[str, Any], limits: Mapping[str, Any]) ->
     except pytest.skip.Exception as e:
         return f"skipped: {e}"
     return "passed" if one.passed else f"failed: {one.message}"
+
+
+def required(suite: str) -> dict[str, list[str]]:
+    """Per check of a suite that is of no capability itself: those of which `isvctl test run` must name one."""
+    data = yaml.safe_load(Path(_FOLDER, f"isvctl/configs/suites/{suite}.yaml").read_text())["tests"]
+    return {name: check["requires"] for group in data["validations"].values() for name, check in group["checks"].items()}
 
 
 def login(answer: Mapping[str, Any]) -> dict[str, Any]:

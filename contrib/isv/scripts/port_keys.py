@@ -39,10 +39,13 @@ def findings_by_node(site: Site, target: str, *, with_m_key: bool = False) -> Ma
         NotShownError: no node declares InfiniBand ports.
     """
     specs = site.ask("profile", "show", target)["specs"]
-    wanted = {n for s in specs if s["roles"].get("infiniband", {}).get("infiniband_ports") for n in s["nodes"]}
+    declared = {n: s["roles"].get("infiniband", {}) for s in specs for n in s["nodes"]}
+    wanted = {n for n, values in declared.items() if values.get("infiniband_ports")}
     if not wanted:
         raise NotShownError("no node of the inventory declares infiniband_ports")
-    checks = (_P_KEYS, _M_KEY) if with_m_key else (_P_KEYS,)
+    # `validate` refuses to look for a check that no node has.
+    has_m_key = with_m_key and any(declared[n].get("infiniband_m_key") for n in wanted)
+    checks = (_P_KEYS, _M_KEY) if has_m_key else (_P_KEYS,)
     answered = site.ask("validate", target, *(w for c in checks for w in ("--only", _PORTS + c)))["nodes"]
     found = {n["name"]: n["findings"] for n in answered}
     return {n: found.get(n, []) for n in wanted}

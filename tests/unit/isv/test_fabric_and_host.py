@@ -38,7 +38,11 @@ WORDS = ("--machine-id", BAD, "--ssh-user", "ada", "--key-file", "/keys/ada")
 def fabric(folder: Path, keys: dict[str, list[str]], tenants: dict[str, str], m_keys: dict[str, str] | None = None) -> dict[str, Any]:
     """The documents of clusterctl about nodes whose ports have these keys."""
     nodes = [{"name": n, "labels": {"tenant": tenants[n]} if n in tenants else {}} for n in keys]
-    specs = [{"nodes": list(keys), "roles": {"infiniband": {"infiniband_ports": [PORT]}}}, {"nodes": ["head"], "roles": {"kernel": {}}}]
+    declared = {n: {"infiniband_ports": [PORT], "infiniband_m_key": n in (m_keys or {})} for n in keys}
+    specs = [
+        *({"nodes": [n], "roles": {"infiniband": values}} for n, values in declared.items()),
+        {"nodes": ["head"], "roles": {"kernel": {}}},
+    ]
     return {"inventory": {"nodes": nodes}, "profile": {"specs": specs}, "validate": validated_keys(folder, keys, m_keys)}
 
 
@@ -82,7 +86,7 @@ def test_the_m_key_of_the_nodes(tmp_path: Path, case: dict[str, Any]) -> None:
 
 def test_partitions_are_read_without_a_query_that_ports_take_for_a_violation(tmp_path: Path) -> None:
     """Only the step about keys has the M_Key checked."""
-    documents = fabric(tmp_path, {"n1": ["0x8001"]}, {})
+    documents = fabric(tmp_path, {"n1": ["0x8001"]}, {}, {"n1": "no_key"})
     (tmp_path / "documents.json").write_text(json.dumps(documents))
     code = f"import json, sys; d = json.load(open({str(tmp_path / 'documents.json')!r})); open({str(tmp_path / 'asked')!r}, 'a').write(str(sys.argv[1:])); print(json.dumps(d[sys.argv[1]]))"
     command = shlex.join([sys.executable, "-c", code])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from clusterctl.core.cloud_events import notice_event
 from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
 from clusterctl_validators.probe import CommandResult
 from support.isv_site import BAD, BUSY, GONE, GOOD, SCRIPTS, IsvSite, standing_in, validated_agents, validated_keys, write_isv_site
-from support.isv_suite import has_suite, verdict
+from support.isv_suite import has_suite, required, verdict
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -324,6 +325,7 @@ def test_a_clusterctl_that_is_not_there_or_prints_no_document_is_a_failure(tmp_p
 
 
 SUITES = ("bare_metal", "network", "security")
+PAGE = ROOT / "docs/reference/buyers-requirements.md"
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -357,11 +359,36 @@ def test_a_setting_that_the_site_has_not_made_is_an_answer_with_the_reason(site:
         assert answer.get("skip_reason") or answer["error"], step["name"]
 
 
+def command_of(suite: str, text: str) -> str:
+    (found,) = re.findall(rf"uv run (isvctl test run -f \S+/{suite}\.yaml.*)", text)
+    return str(found)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_the_printed_command_runs_every_check_of_the_configuration(suite: str) -> None:
+    """isvctl leaves a check out that requires a capability which the command does not name, and ends well with none run."""
+    command = command_of(suite, PAGE.read_text())
+    assert command_of(suite, (ROOT / f"contrib/isv/config/{suite}.yaml").read_text()) == command
+    _, _, capability = command.partition(" --capability ")
+    wanted = [s["requires"] for s in STEPS.values() if s["suite"] == suite and "requires" in s]
+    assert bool(capability) == bool(wanted)
+    assert all(capability in one for one in wanted)
+
+
+@pytest.mark.skipif(not has_suite(), reason="CLUSTERCTL_ISV_SUITE names no checkout of NVIDIA/ai-cloud-validation")
+@pytest.mark.parametrize("suite", ["network", "security"])
+def test_the_checks_require_what_the_suite_says(suite: str) -> None:
+    found = required(suite)
+    for step in STEPS.values():
+        if step["suite"] == suite:
+            assert step.get("requires", []) == found[step["check"].rpartition(".")[2]]
+
+
 def test_an_option_that_a_script_cannot_do_without_is_named(site: IsvSite) -> None:
     for words in ((), ("--machine-id",), ("--machine-id", "")):
         assert site.run("return_node_maintenance", *words)[1]["error"] == "--machine-id is not set: name or serial of the node"
 
 
 def test_the_page_has_every_step_with_its_ids() -> None:
-    page = (ROOT / "docs/reference/buyers-requirements.md").read_text()
+    page = PAGE.read_text()
     assert [step for step, wanted in STEPS.items() if f"| {wanted['id']} | `{step}.py` |" not in page] == []
