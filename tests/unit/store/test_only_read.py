@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.store.sqlite_reader import read_hardware, read_snapshot
 from clusterctl.model.errors import StoreError
 from support.stores import a_node, a_run, fresh
 
@@ -112,6 +114,23 @@ def test_whoever_only_reads_creates_no_record(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="readonly"):
             store.register([a_node()])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_way_that_is_closed_or_ends_at_a_file_is_not_taken_for_a_missing_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "file").write_text("")
+    with pytest.raises(StoreError):
+        Store.open_to_read(url(folder / "file"))
+    own_stat = os.stat
+
+    def closed(path: Path, **more: bool) -> os.stat_result:
+        if str(path).endswith("clusterctl.db"):
+            raise PermissionError(13, "Permission denied")
+        return own_stat(path, **more)
+
+    monkeypatch.setattr("os.stat", closed)
+    with pytest.raises(StoreError, match="Permission denied"):
+        Store.open_to_read(url(folder))
+    assert (read_snapshot(url(folder)), read_hardware(url(folder))) == (None, None)
 
 
 def test_an_empty_database_without_runs_is_a_new_one(tmp_path: Path) -> None:

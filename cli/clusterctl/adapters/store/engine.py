@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, selec
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from clusterctl.adapters.store.sqlite_reader import has_file
 from clusterctl.adapters.store.tables import shards
 from clusterctl.model.errors import StaleTokenError, StoreError
 
@@ -93,7 +94,7 @@ def connect_to_read(url: str) -> Engine | None:
     except (ArgumentError, ValueError):
         return None  # `connect` names what is wrong with it
     file = Path(parsed.database or "").absolute()
-    if parsed.get_backend_name() != "sqlite" or not file.is_file():
+    if parsed.get_backend_name() != "sqlite" or not has_file(file):
         return None
     log = Path(f"{file}-wal")
     fixed = "" if log.is_file() and log.stat().st_size else "&immutable=1"
@@ -108,12 +109,20 @@ def connect_to_read(url: str) -> Engine | None:
 
 
 def lacks_file(url: str) -> bool:
-    """Whether this is the URL of a SQLite file that does not exist."""
+    """Whether this is the URL of a SQLite file that does not exist. What is wrong with a URL, or with the way to its file, `connect` names."""
     try:
         parsed = _parse(url)
     except (ArgumentError, ValueError):
-        return False  # `connect` names what is wrong with it
-    return parsed.get_backend_name() == "sqlite" and bool(parsed.database) and not Path(parsed.database or "").exists()
+        return False
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        return False
+    try:
+        Path(parsed.database).stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def connect_to_memory() -> Engine:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -24,6 +24,7 @@ from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from clusterctl.model.recorded_hardware import RecordedHardware
 
@@ -57,6 +58,11 @@ class StoreSnapshot:
     notices: tuple[MaintenanceNotice, ...] = ()
 
 
+def has_file(file: str | Path) -> bool:
+    """Whether a database file exists that this user can get to; `Path.is_file` raises where a folder on the way is closed."""
+    return os.path.isfile(file)  # noqa: PTH113 see above
+
+
 def read_snapshot(url: str) -> StoreSnapshot | None:
     """The results of `Store.nodes()`, `Store.leases()`, `Store.unanswered()` and `Store.open_notices()`.
 
@@ -64,7 +70,7 @@ def read_snapshot(url: str) -> StoreSnapshot | None:
     error, which a Store reports.
     """
     found = _FILE.fullmatch(url)
-    if found is None or not Path(found[1]).is_file():
+    if found is None or not has_file(found[1]):
         return None
     try:
         with closing(_connect(found[1])) as database:
@@ -76,7 +82,7 @@ def read_snapshot(url: str) -> StoreSnapshot | None:
 def read_hardware(url: str) -> dict[str, RecordedHardware] | None:
     """The result of `Store.hardware()`. None if a Store is needed, as for `read_snapshot`."""
     found = _FILE.fullmatch(url)
-    if found is None or not Path(found[1]).is_file():
+    if found is None or not has_file(found[1]):
         return None
     try:
         with closing(_connect(found[1])) as database:
@@ -88,7 +94,7 @@ def read_hardware(url: str) -> dict[str, RecordedHardware] | None:
 def recorded_names(url: str) -> tuple[frozenset[str], frozenset[str]]:
     """The recorded (racks and groups, nodes), for shell completion; both empty if the database is not a readable SQLite file."""
     found = _FILE.fullmatch(url)
-    if found is None or not Path(found[1]).is_file():
+    if found is None or not has_file(found[1]):
         return frozenset(), frozenset()
     groups: set[str] = set()
     nodes: set[str] = set()
