@@ -118,10 +118,8 @@ def lacks_file(url: str) -> bool:
         return False
     try:
         Path(parsed.database).stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
+    except OSError as e:
+        return isinstance(e, FileNotFoundError)
     return False
 
 
