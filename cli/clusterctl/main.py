@@ -12,6 +12,7 @@ import click
 from click import exceptions
 
 from clusterctl.commands import extra_verbs
+from clusterctl.commands.refused_paths import path_refused
 from clusterctl.model.errors import ClusterctlError, InterruptedRunError, OutputLostError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.terminal import messages
@@ -142,6 +143,9 @@ def call(argv: list[str]) -> int:
     except ClusterctlError as e:
         return _report(e, debug)
     except Exception as e:
+        refused = path_refused(e)
+        if refused is not None:
+            return _report(refused, debug)
         if debug:
             raise
         messages.unexpected(e)

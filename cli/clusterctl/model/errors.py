@@ -283,6 +283,14 @@ class InterruptedRunError(ClusterctlError):
     exit_code = ExitCode.INTERRUPTED
 
 
+class PathError(ClusterctlError):
+    """The operating system refuses a path: it is closed to this user, too long, or on a file system that is full or read-only."""
+
+    template = "{path}: {detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
+
+
 class OutputLostError(ClusterctlError):
     """The command did its work, but what it printed did not arrive."""
 

@@ -24,7 +24,7 @@ MEANINGS: dict[ExitCode, str] = {
     ExitCode.OK: "the command did what was requested, and everything is as declared",
     ExitCode.UNEXPECTED: "an unexpected error in clusterctl itself",
     ExitCode.USAGE: "the command line is wrong",
-    ExitCode.CONFIG: "inventory, profile or configuration is invalid, or the target is empty",
+    ExitCode.CONFIG: "inventory, profile or configuration is invalid, a path cannot be used, or the target is empty",
     ExitCode.UNREACHABLE: "a node could not be reached",
     ExitCode.ROLE_FAILED: "a role failed on a node",
     ExitCode.VALIDATOR_FAILED: "a validator failed, or could not run, on a node",
