@@ -10,6 +10,7 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bi
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import (
     ROOT,
     BmcError,
+    last_segment,
     link,
     local,
     members,
@@ -114,8 +115,8 @@ def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], 
     """The attribute registry: the one that Bios names; otherwise the one with that name in another version or spelling."""
     paths = list(members(get, link(root, "Registries")))
     stem = re.split(r"\.v?\d", registry_id or "BiosAttributeRegistry")[0].lower()
-    by_name = [p for p in paths if p.rsplit("/", 1)[-1] == registry_id]
-    alike = [p for p in paths if p.rsplit("/", 1)[-1].lower().startswith(stem)]
+    by_name = [p for p in paths if last_segment(p) == registry_id]
+    alike = [p for p in paths if last_segment(p).lower().startswith(stem)]
     for path in by_name or alike:
         resource = get(path)
         if resource.get("RegistryEntries"):

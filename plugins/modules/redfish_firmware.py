@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import open_bmc, run_module
-from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import ROOT, firmware_versions
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.firmware_inventory import firmware_versions
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import ROOT
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

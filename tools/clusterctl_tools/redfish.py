@@ -12,7 +12,6 @@ import socket
 import ssl
 import time
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from http.client import HTTPException, HTTPSConnection
 from threading import Event, Timer
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
@@ -73,6 +72,10 @@ class Login(TypingProtocol):
         """A path, or empty."""
 
 
+class UnreachableError(BmcError):
+    """There was no whole answer in time: the next request would wait as long."""
+
+
 @dataclass(frozen=True)
 class BmcRequest:
     """What is sent; `body` is empty for a GET."""
@@ -114,10 +117,10 @@ def exchange(host: str, context: ssl.SSLContext, request: BmcRequest, limit_s: f
             missing = response.length or 0
         except (HTTPException, OSError, ValueError) as e:
             if late.is_set() or isinstance(e, (TimeoutError, socket.timeout)):
-                raise BmcError("cannot be reached: no whole answer within {:g} s".format(limit_s)) from e
-            raise BmcError("cannot be reached: {}".format(_why(e))) from e
+                raise UnreachableError("cannot be reached: no whole answer within {:g} s".format(limit_s)) from e
+            raise UnreachableError("cannot be reached: {}".format(_why(e))) from e
     if late.is_set():
-        raise BmcError("cannot be reached: no whole answer within {:g} s".format(limit_s))
+        raise UnreachableError("cannot be reached: no whole answer within {:g} s".format(limit_s))
     if len(body) > _LIMIT_BYTES:
         raise BmcError("{}: the answer is larger than {} bytes".format(request.path, _LIMIT_BYTES))
     if missing:
@@ -216,6 +219,17 @@ class Redfish:
             data.setdefault("@odata.etag", answer.headers["etag"])
         return data
 
+    def linked(self, path: str) -> Resource:
+        """A resource that another one links to, so that its absence is an error of the BMC, and not an empty resource.
+
+        Raises:
+            BmcError: as `get`, and for a resource that does not exist.
+        """
+        found = self.get(path)
+        if not found:
+            raise RefusedError(path, _NOT_FOUND, "although it is linked")
+        return found
+
     def answers_without_account(self, path: str) -> Optional[bool]:
         """Whether it lists a collection to everybody, which it must not (DSP0266, "Authentication"); None if neither is seen, for whatever reason."""
         try:
@@ -263,7 +277,7 @@ class Redfish:
     def _send(self, request: BmcRequest, limit_s: float) -> BmcAnswer:
         left_s = self._end - time.monotonic()
         if left_s <= 0:
-            raise BmcError("its answers took more than {:g} s together".format(_SESSION_S))
+            raise UnreachableError("its answers took more than {:g} s together".format(_SESSION_S))
         return exchange(self._host, self._context, request, min(limit_s, left_s))
 
 
@@ -315,30 +329,9 @@ def members(get: Get, path: str) -> Iterator[str]:
     yield from (str(m["@odata.id"]) for m in entries(get, path) if m.get("@odata.id"))
 
 
-def firmware_versions(get: Get, root: Mapping[str, Any], globs: List[str]) -> Dict[str, str]:
-    """The versions in the firmware inventory as the BMC prints them, by component; of the named components only.
-
-    An HGX machine has a hundred components, and each needs a request.
-
-    Args:
-        get: reads a path of the service.
-        root: the service root.
-        globs: of the components' names, which end their paths.
-
-    Raises:
-        BmcError: the inventory cannot be read.
-    """
-    if not globs:
-        return {}
-    service = link(root, "UpdateService")
-    inventory = link(get(service), "FirmwareInventory") if service else ""
-    result = {}
-    for path in members(get, inventory):
-        name = path.rstrip("/").rsplit("/", 1)[-1]
-        if any(fnmatchcase(name, glob) for glob in globs):
-            component = get(local(path))
-            result[str(component.get("Id") or name)] = str(component.get("Version") or "")
-    return result
+def last_segment(path: str) -> str:
+    """What names a resource in its collection; some BMCs end their paths with a slash (HPE)."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
 
 
 def one_system(

@@ -22,6 +22,7 @@ class BmcView:
         pending: contents of its settings resource: all attributes, or only those that the next reset changes.
         firmware: version by Id, of the requested components.
         resource: returns any other resource by its path (`/redfish/v1/Chassis/1`), {} if there is none; raises if the BMC does not answer.
+        leak_detectors: of each chassis that was asked for, the state of each detector in place: `OK`, `Warning`, `Critical`, empty = not stated.
         boot_order: in force; `pending_boot_order` after the next reset. Both empty if it has none, or none is declared.
     """
 
@@ -32,6 +33,7 @@ class BmcView:
     resource: Callable[[str], Mapping[str, Any]] = _nothing
     boot_order: Sequence[BootOption] = ()
     pending_boot_order: Sequence[BootOption] = ()
+    leak_detectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def attributes(self, names: Sequence[str]) -> List[str]:
         """The attributes with one of these names, with or without a suffix (`SMTControl_00CB`)."""

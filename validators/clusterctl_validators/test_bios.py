@@ -1,10 +1,11 @@
-"""BIOS attributes, boot order and firmware versions, from the BMC. Runs on the controller, with the fixture `bmc`."""
+"""BIOS attributes, boot order, firmware versions and leak detectors, from the BMC. Runs on the controller, with the fixture `bmc`."""
 
 from typing import Any, Dict, List
 
 from clusterctl_tools.bios import same, version_parts
 from clusterctl_tools.boot_order import in_order, shown
 from clusterctl_validators.bmc_view import BmcView
+from clusterctl_validators.finding import Severity
 from clusterctl_validators.record import Record, as_text
 from clusterctl_validators.spec_view import SpecView
 
@@ -78,6 +79,26 @@ def test_boot_order(spec: SpecView, record: Record, bmc: BmcView) -> None:
     record.ok("bios.boot_order.current", good_now, expected=expected, found=shown(bmc.boot_order), hint=hint)
     pending_hint = "the pending order was changed: the next reset would apply it" if good_now else "no write is pending that would set it"
     record.ok("bios.boot_order.pending", good_then, expected=expected, found=shown(bmc.pending_boot_order), hint=pending_hint)
+
+
+def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """`bios.leak_detectors[<chassis>]`: the declared number of detectors is in place, and none of them reports a leak."""
+    declared = spec["bios_leak_detectors"] or {}
+    if not declared:
+        record.not_applicable("bios.leak_detectors", "no leak detectors are declared")
+    for chassis, number in sorted(declared.items()):
+        states = bmc.leak_detectors.get(chassis) or {}
+        wet = {name: state for name, state in states.items() if state != "OK"}
+        record.ok(
+            "bios.leak_detectors[{}]".format(chassis),
+            not wet and len(states) >= number,
+            expected="{} OK".format(number),
+            found=", ".join("{} {}".format(name, state or "unknown") for name, state in wet.items()) or "{} OK".format(len(states)),
+            severity=Severity.CRITICAL if wet else Severity.MAJOR,
+            hint="have the tray inspected for coolant before it is loaded again; a detector that has come off reports a leak, too"
+            if wet
+            else "a detector is not connected, or this machine has fewer: correct bios_leak_detectors",
+        )
 
 
 def declared_attributes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:

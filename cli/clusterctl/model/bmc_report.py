@@ -18,7 +18,7 @@ class BmcSection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One entry. `severity` is OK, Warning or Critical; `created` is as the BMC wrote it, empty where its clock was not set."""
+    """One entry. `severity` is OK, Warning or Critical, empty where the BMC does not state it (Supermicro X10); `created` is as the BMC wrote it, empty where its clock was not set."""
 
     log: str
     id: str
@@ -87,7 +87,7 @@ class BmcReport:
         verified: whether the certificate of its TLS connection was verified.
         answers_without_account: whether Redfish lists its systems to requests without an account; None if it is not known.
         accounts: whether it enforces the roles of its accounts and logs their use; None if that was not tried.
-        missing: sections that could not be read, with the reason.
+        missing: sections, or parts of them, that could not be read, with the reason.
     """
 
     node: str
@@ -108,6 +108,9 @@ class BmcReport:
     missing: tuple[tuple[BmcSection, str], ...] = ()
 
     def any_enabled(self, name: str) -> bool | None:
-        """Whether a protocol is enabled on any of its BMCs; None if none of them says."""
+        """Whether a protocol is enabled on any of its BMCs; None if none of them says, or if one that could not be read may have it enabled."""
         said = [p.enabled for p in self.protocols if p.name == name and p.enabled is not None]
-        return any(said) if said else None
+        if any(said):
+            return True
+        unread = any(section is BmcSection.PROTOCOLS for section, _ in self.missing)
+        return False if said and not unread else None

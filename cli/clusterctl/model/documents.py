@@ -112,7 +112,7 @@ class ReadBmc:
         ipmi_over_lan: null if the BMC does not say; so for the next two.
         redfish_without_account: whether Redfish lists its systems to requests without an account; null if that was not queried, or the answer shows neither.
         accounts: what came of a change that was tried with an account that may only read; null if that was not asked for, or could not be tried.
-        missing: section -> why it could not be read.
+        missing: section -> why it, or a part of it, could not be read.
     """
 
     name: str

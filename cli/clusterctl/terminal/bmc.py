@@ -61,7 +61,7 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
     if BmcSection.SENSORS in sections:
         _table(("CHASSIS", "SENSOR", "KIND", "READING", "HEALTH"), [_sensor_row(s) for s in r.sensors], "  no sensors")
     if BmcSection.LOG in sections:
-        entries = [(e.created or "-", e.severity, e.log, e.id, e.message) for e in r.log]
+        entries = [(e.created or "-", e.severity or "-", e.log, e.id, e.message) for e in r.log]
         _table(("CREATED", "SEVERITY", "LOG", "ID", "MESSAGE"), entries, "  no entries in its logs")
 
 
@@ -104,5 +104,5 @@ def _document(r: BmcReport) -> ReadBmc | UnreadBmc:
         sensors=r.sensors,
         log=r.log,
         accounts=r.accounts,
-        missing={section.value: why for section, why in r.missing},
+        missing={s.value: "; ".join(why for of, why in r.missing if of is s) for s, _ in r.missing},
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl_lab.bmc.bios import attribute_registry
 from clusterctl_lab.bmc.boot import TARGETS
 from clusterctl_lab.bmc.health import CONSOLE, health_documents
+from clusterctl_lab.bmc.leaks import leak_documents
 from clusterctl_lab.bmc.metadata import ROOT, type_name
 from clusterctl_lab.bmc.power import ACTIONS
 from clusterctl_lab.simulator.boot_source import OPTIONS
@@ -61,7 +62,7 @@ def resource(
         SYSTEM_SETTINGS: _resource("ComputerSystem", SYSTEM_SETTINGS, Boot={"BootOrder": list(boot.pending or boot.order)}),
         BOOT_OPTIONS: _collection("BootOption", BOOT_OPTIONS, [f"{BOOT_OPTIONS}/{name}" for name in OPTIONS]),
         MANAGER: _manager(),
-        CHASSIS: _chassis(node, on=on),
+        CHASSIS: _chassis(node, on=on, liquid_cooled=hardware.rack_nvlink),
         BIOS: _bios(BIOS, bios.current),
         SETTINGS: _bios(SETTINGS, {**bios.current, **bios.pending}),
         f"{ROOT}/UpdateService": _resource("UpdateService", f"{ROOT}/UpdateService", FirmwareInventory={"@odata.id": FIRMWARE}),
@@ -72,7 +73,10 @@ def resource(
         SESSION_SERVICE: _resource("SessionService", SESSION_SERVICE, ServiceEnabled=True, Sessions={"@odata.id": SESSIONS}),
         SESSIONS: _collection("Session", SESSIONS, [f"{SESSIONS}/{name}" for name in sessions]),
     }
-    every |= {p: {**_resource(kind, p), **body} for p, (kind, body) in health_documents(SYSTEM, MANAGER, CHASSIS, events, on=on).items()}
+    parts = health_documents(SYSTEM, MANAGER, CHASSIS, events, on=on) | (
+        leak_documents(CHASSIS, settings.wet) if hardware.rack_nvlink else {}
+    )
+    every |= {p: {**_resource(kind, p), **body} for p, (kind, body) in parts.items()}
     every |= {f"{FIRMWARE}/{name}": _resource("SoftwareInventory", f"{FIRMWARE}/{name}", Version=v) for name, v in _VERSIONS.items()}
     every |= {f"{BOOT_OPTIONS}/{name}": _boot_option(name, option) for name, option in OPTIONS.items()}
     every |= {f"{SESSIONS}/{name}": session_document(name, user) for name, user in sessions.items()}
@@ -152,9 +156,10 @@ def _manager() -> dict[str, Any]:
     return {**body, "NetworkProtocol": network, "Links": links}
 
 
-def _chassis(node: str, *, on: bool) -> dict[str, Any]:
+def _chassis(node: str, *, on: bool, liquid_cooled: bool) -> dict[str, Any]:
     links = {"ComputerSystems": [{"@odata.id": SYSTEM}], "ManagedBy": [{"@odata.id": MANAGER}]}
-    body = _resource("Chassis", CHASSIS, Thermal={"@odata.id": f"{CHASSIS}/Thermal"}, Power={"@odata.id": f"{CHASSIS}/Power"})
+    parts = ("Thermal", "Power", "ThermalSubsystem") if liquid_cooled else ("Thermal", "Power")
+    body = _resource("Chassis", CHASSIS, **{part: {"@odata.id": f"{CHASSIS}/{part}"} for part in parts})
     return {**body, "ChassisType": "RackMount", "SerialNumber": f"SIM-{node.upper()}", "PowerState": "On" if on else "Off", "Links": links}
 
 

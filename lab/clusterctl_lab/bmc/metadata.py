@@ -15,8 +15,10 @@ VERSIONS = {
     "AttributeRegistry": "v1_3_7",
     "Bios": "v1_2_0",
     "BootOption": "v1_0_4",
-    "Chassis": "v1_14_0",
+    "Chassis": "v1_15_0",
     "ComputerSystem": "v1_16_0",
+    "LeakDetection": "v1_0_0",
+    "LeakDetector": "v1_0_0",
     "LogEntry": "v1_10_0",
     "LogService": "v1_2_0",
     "Manager": "v1_13_0",
@@ -28,6 +30,7 @@ VERSIONS = {
     "SessionService": "v1_1_8",
     "SoftwareInventory": "v1_4_0",
     "Thermal": "v1_7_1",
+    "ThermalSubsystem": "v1_2_0",
     "UpdateService": "v1_9_0",
 }
 
@@ -35,6 +38,7 @@ COLLECTIONS = (
     "BootOption",
     "Chassis",
     "ComputerSystem",
+    "LeakDetector",
     "LogEntry",
     "LogService",
     "Manager",

@@ -12,7 +12,7 @@ from clusterctl.adapters.bmc.event_log import log_entry
 from clusterctl.adapters.bmc.host_power import BmcLimits
 from clusterctl.adapters.bmc.read_report import read_report
 from clusterctl.model.bmc_report import BmcReport, BmcSection, LogEntry, Sensor
-from clusterctl_tools.redfish import BmcAnswer, Redfish
+from clusterctl_tools.redfish import BmcAnswer, Redfish, UnreachableError
 from support.recorded import recorded
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import read_resource, recorded_tree
@@ -68,7 +68,10 @@ def test_recorded_services_of_real_servers(
     with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
         found = report(bmc)
         assert {method for method, _ in bmc.requests} == {"GET"}
-    assert (found.problem, found.missing, found.power, found.serial) == ("", (), "on", serial)
+    assert (found.problem, found.power, found.serial) == ("", "on", serial)
+    # Two recordings lack resources that they link to.
+    assert all(why.endswith("HTTP 404 although it is linked") for _, why in found.missing)
+    assert bool(found.missing) == (tree in {"libredfish-nvidia_viking", "libredfish-nvidia_gb200"})
     assert (found.any_enabled("IPMI"), found.any_enabled("HTTP")) == (ipmi, http)
     assert set(consoles) <= {(c.kind, c.enabled, c.detail) for c in found.consoles}
     if any(sensor):
@@ -156,7 +159,7 @@ def test_the_newest_entries_of_every_log_but_dumps(tmp_path: Path, inline: bool)
     with Bmc(service(inline=inline), tmp_path) as bmc:
         found = report(bmc, (BmcSection.LOG,), entries=2)
     assert [(e.log, e.id, e.severity, e.message) for e in found.log] == [
-        ("Log1", "1", "OK", "login"),
+        ("Log1", "1", "", "login"),
         ("SEL", "5", "OK", "event 5"),
         ("SEL", "4", "Critical", "event 4"),
     ]
@@ -194,6 +197,62 @@ def test_a_section_that_cannot_be_read_is_named_and_the_others_are_there(tmp_pat
     assert found.sensors
 
 
+LOST = [
+    (f"{SYSTEM}/LogServices/SEL", BmcSection.LOG),
+    (f"{SYSTEM}/LogServices/SEL/Entries", BmcSection.LOG),
+    (f"{ROOT}/Chassis/1", BmcSection.SENSORS),
+    (f"{ROOT}/Chassis/1/Sensors/T1", BmcSection.SENSORS),
+]
+
+
+@pytest.mark.parametrize(("path", "section"), LOST, ids=[path for path, _ in LOST])
+def test_what_is_linked_and_not_there_is_named_and_costs_no_other_part(tmp_path: Path, path: str, section: BmcSection) -> None:
+    tree = service()
+    tree[f"{ROOT}/Chassis"]["Members"].append({"@odata.id": f"{ROOT}/Chassis/2"})
+    tree[f"{ROOT}/Chassis/2"] = {"Id": "2", "Sensors": {"@odata.id": f"{ROOT}/Chassis/2/Sensors"}}
+    tree[f"{ROOT}/Chassis/2/Sensors"] = {"Members": [{"@odata.id": f"{ROOT}/Chassis/2/Sensors/T3"}]}
+    tree[f"{ROOT}/Chassis/2/Sensors/T3"] = {"Name": "T3", "Reading": 40}
+    del tree[path]
+    with Bmc(tree, tmp_path) as bmc:
+        found = report(bmc)
+    assert found.missing == ((section, f"{path}: HTTP 404 although it is linked"),)
+    assert "Log1" in {e.log for e in found.log}
+    assert "T3" in {s.name for s in found.sensors}
+
+
+@pytest.mark.parametrize(
+    ("other", "ipmi"), [({}, None), ({"IPMI": {"ProtocolEnabled": False}}, None), ({"IPMI": {"ProtocolEnabled": True}}, True)]
+)
+def test_a_bmc_whose_protocols_cannot_be_read_may_have_any_enabled(tmp_path: Path, other: dict[str, Any], ipmi: bool | None) -> None:
+    tree = service()
+    tree[MANAGER]["NetworkProtocol"] = {"@odata.id": f"{MANAGER}/NetworkProtocol"}
+    tree[f"{ROOT}/Managers"]["Members"].append({"@odata.id": f"{ROOT}/Managers/2"})
+    tree[f"{ROOT}/Managers/2"] = {"Id": "2", "NetworkProtocol": {"@odata.id": f"{ROOT}/Managers/2/NetworkProtocol"}}
+    tree[f"{ROOT}/Managers/2/NetworkProtocol"] = {"Id": "NetworkProtocol", **other}
+    with Bmc(tree, tmp_path) as bmc:
+        found = report(bmc, (BmcSection.PROTOCOLS,))
+    assert [section for section, _ in found.missing] == [BmcSection.PROTOCOLS]
+    assert found.any_enabled("IPMI") is ipmi
+
+
+def test_a_bmc_that_no_longer_answers_is_not_asked_for_every_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    linked = Redfish.linked
+
+    def hang(self: Redfish, path: str) -> dict[str, Any]:
+        asked.append(path)
+        if "LogServices" in path:
+            raise UnreachableError("cannot be reached: no whole answer within 5 s")
+        return linked(self, path)
+
+    monkeypatch.setattr(Redfish, "linked", hang)
+    with Bmc(service(), tmp_path) as bmc:
+        found = report(bmc)
+    assert len([p for p in asked if "LogServices" in p]) == 1
+    assert [section for section, _ in found.missing] == [BmcSection.LOG]
+    assert found.sensors
+
+
 PROBLEMS = [({"problem": "bmc_url not set"}, "bmc_url not set"), ({"password": "other"}, "HTTP 401"), ({"ca_file": ""}, "certificate")]
 
 
@@ -206,4 +265,4 @@ def test_a_bmc_that_cannot_be_read(tmp_path: Path, changes: dict[str, str], why:
 
 
 def test_an_entry_without_anything() -> None:
-    assert log_entry("SEL", {}) == LogEntry("SEL", "", "", "OK", "")
+    assert log_entry("SEL", {}) == LogEntry("SEL", "", "", "", "")

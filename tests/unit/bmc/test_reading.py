@@ -8,7 +8,7 @@ import pytest
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl_tools.redfish import BmcError, Redfish
-from clusterctl_validators.finding import GOOD, Outcome
+from clusterctl_validators.finding import GOOD, Outcome, Severity
 from clusterctl_validators.off_node import check_role
 from support.declared_profiles import declared_profile
 from support.redfish_bmc import PASSWORD, USER, Bmc
@@ -137,12 +137,17 @@ def test_a_recorded_compute_tray_is_as_its_profile_declares(tmp_path: Path, prof
     with Bmc(recorded_tree("libredfish-nvidia_gb200"), tmp_path, writable=False) as bmc:
         view = query_bmc(access(bmc), "bios", declared)
     findings = {f.check: f for f in check_role("bios", declared, view)}
+    # The recorded tray reports a leak.
+    leak = findings.pop("bios.leak_detectors[Chassis_0]")
+    assert (leak.outcome, leak.severity) == (Outcome.FAIL, Severity.CRITICAL)
+    assert (leak.expected, leak.found) == ("4 OK", "Chassis_0_LeakDetector_1_ColdPlate Critical")
     assert {f.outcome for f in findings.values()} <= GOOD
     assert {f"bios.attributes[{a['name']}].current" for a in declared["bios_attributes"]["nvidia"]} <= {
         name for name, f in findings.items() if f.outcome is Outcome.PASS
     }
-    # Extended GPU Memory takes the host's memory away.
-    changed = replace(view, current={**view.current, "EGM": True})
+    # Extended GPU Memory takes the host's memory away; Supermicro's tray has NVIDIA's BIOS, and reports its own name as vendor.
+    dry = {"Chassis_0": dict.fromkeys(view.leak_detectors["Chassis_0"], "OK")}
+    changed = replace(view, vendor="supermicro", current={**view.current, "EGM": True}, leak_detectors=dry)
     assert {f.check for f in check_role("bios", declared, changed) if f.outcome is Outcome.FAIL} == {
         "bios.attributes[EGM].current",
         "bios.attributes[EGM].pending",

@@ -49,6 +49,14 @@ def test_an_invented_service() -> None:
     assert found.registry_id == "BiosAttributeRegistry.v1_0_3"
 
 
+def test_a_registry_is_found_where_paths_end_with_a_slash() -> None:
+    tree = invented()
+    registries = tree[tree["/redfish/v1"]["Registries"]["@odata.id"]]
+    registries["Members"] = [{"@odata.id": member["@odata.id"].rstrip("/") + "/"} for member in registries["Members"]]
+    assert opened(tree).registry == opened(invented()).registry
+    assert opened(tree).registry["RegistryEntries"]
+
+
 def test_the_apply_time_is_on_reset_if_supported() -> None:
     assert opened(invented()).body({"A": 1})["@Redfish.SettingsApplyTime"]["ApplyTime"] == "OnReset"
 

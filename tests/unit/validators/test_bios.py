@@ -8,7 +8,7 @@ import pytest
 from clusterctl_tools.boot_order import BootOption
 from clusterctl_validators import test_bios as checks
 from clusterctl_validators.bmc_view import BmcView
-from clusterctl_validators.finding import Finding, Outcome
+from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.off_node import check_role
 
 CURRENT = {
@@ -27,11 +27,12 @@ def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding
         "bios_overrides": more.pop("overrides", {}),
         "bios_firmware_pins": {"dell": pins},
         "bios_boot_order": more.pop("boot_order", []),
+        "bios_leak_detectors": more.pop("detectors", {}),
     }
     kept = (more.pop("pending", {}), more.pop("firmware", {}))
     listed = more.pop("listed", ())
     orders = {"boot_order": listed, "pending_boot_order": more.pop("listed_next", listed)}
-    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders)
+    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders, leak_detectors=more.pop("leaks", {}))
     return {f.check: f for f in check_role("bios", variables, view)}
 
 
@@ -130,7 +131,11 @@ def test_a_check_that_raises_could_not_run() -> None:
 
 
 def test_nothing_declared_is_recorded_as_not_applicable() -> None:
-    found = check_role("bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": []}, BmcView(""))
+    found = check_role(
+        "bios",
+        {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": [], "bios_leak_detectors": {}},
+        BmcView(""),
+    )
     assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
 
 
@@ -158,3 +163,26 @@ def test_a_pending_boot_order_is_a_difference_with_a_reset_as_its_cure() -> None
     assert (found["bios.boot_order.current"].outcome, found["bios.boot_order.pending"].outcome) == (BAD, GOOD)
     assert found["bios.boot_order.current"].found.startswith("UEFI PXEv4")
     assert "a reset is pending" in found["bios.boot_order.current"].hint
+
+
+LEAKS: list[tuple[str, dict[str, int], dict[str, dict[str, str]], tuple[Outcome, Severity, str]]] = [
+    ("dry", {"C": 2}, {"C": {"A": "OK", "B": "OK"}}, (GOOD, Severity.MAJOR, "2 OK")),
+    ("more than declared", {"C": 1}, {"C": {"A": "OK", "B": "OK"}}, (GOOD, Severity.MAJOR, "2 OK")),
+    ("critical", {"C": 2}, {"C": {"A": "OK", "B": "Critical"}}, (BAD, Severity.CRITICAL, "B Critical")),
+    ("warning", {"C": 2}, {"C": {"A": "Warning", "B": "OK"}}, (BAD, Severity.CRITICAL, "A Warning")),
+    ("not stated", {"C": 1}, {"C": {"A": ""}}, (BAD, Severity.CRITICAL, "A unknown")),
+    ("one of more than declared", {"C": 1}, {"C": {"A": "OK", "B": "Critical"}}, (BAD, Severity.CRITICAL, "B Critical")),
+    ("one missing", {"C": 2}, {"C": {"A": "OK"}}, (BAD, Severity.MAJOR, "1 OK")),
+    ("no such chassis", {"C": 2}, {}, (BAD, Severity.MAJOR, "0 OK")),
+    ("none required", {"C": 0}, {}, (GOOD, Severity.MAJOR, "0 OK")),
+    ("none required, one wet", {"C": 0}, {"C": {"A": "Critical"}}, (BAD, Severity.CRITICAL, "A Critical")),
+]
+
+
+@pytest.mark.parametrize(("declared", "states", "expected"), [case[1:] for case in LEAKS], ids=[case[0] for case in LEAKS])
+def test_every_declared_leak_detector_is_in_place_and_dry(
+    declared: dict[str, int], states: dict[str, dict[str, str]], expected: tuple[Outcome, Severity, str]
+) -> None:
+    found = findings([], detectors=declared, leaks=states)["bios.leak_detectors[C]"]
+    assert (found.outcome, found.severity, found.found) == expected
+    assert bool(found.hint) == (found.outcome is BAD)

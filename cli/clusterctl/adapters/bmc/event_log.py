@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.bmc_report import LogEntry
-from clusterctl_tools.redfish import Redfish, link
+from clusterctl_tools.redfish import Redfish, entries, last_segment, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,23 +24,39 @@ def read_log(client: Redfish, owners: Iterable[dict[str, Any]], most: int) -> tu
     Raises:
         BmcError: a log cannot be read.
     """
-    services = dict.fromkeys(path for owner in owners for path in client.members(link(owner, "LogServices")))
-    found = [entry for path in services for entry in _one_log(client, path, most)]
+    return newest_first(entry for path in log_services(client, owners) for entry in read_one_log(client, path, most))
+
+
+def newest_first(found: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
+    """The entries of several logs."""
     return tuple(sorted(found, key=lambda e: e.created, reverse=True))
 
 
-def _one_log(client: Redfish, path: str, most: int) -> list[LogEntry]:
-    if any(word in path.rstrip("/").rsplit("/", 1)[-1].lower() for word in _NO_EVENTS):
-        return []
-    service = client.get(path)
-    members = list(islice(client.entries(link(service, "Entries")), _MOST_READ))
+def log_services(client: Redfish, owners: Iterable[dict[str, Any]]) -> list[str]:
+    """The paths of the logs of these systems and managers that have events.
+
+    Raises:
+        BmcError: a list of logs cannot be read.
+    """
+    paths = dict.fromkeys(path for owner in owners for path in client.members(link(owner, "LogServices")))
+    return [p for p in paths if not any(word in last_segment(p).lower() for word in _NO_EVENTS)]
+
+
+def read_one_log(client: Redfish, path: str, most: int) -> list[LogEntry]:
+    """The newest `most` entries of the log at `path`, newest first.
+
+    Raises:
+        BmcError: it cannot be read, or does not exist.
+    """
+    service = client.linked(path)
+    members = list(islice(entries(client.linked, link(service, "Entries")), _MOST_READ))
     whole = [m for m in members if _CONTENT & m.keys()]
     if not whole:
         # Links only (HPE), oldest or newest first: the newest are at one of the ends.
         ends = members if len(members) <= 2 * most else [*members[:most], *members[-most:]]
         whole = [client.get(str(m["@odata.id"])) for m in ends if m.get("@odata.id")]
-    entries = [log_entry(str(service.get("Id") or path), e) for e in whole if e]
-    return sorted(entries, key=lambda e: e.created, reverse=True)[:most]
+    found = [log_entry(str(service.get("Id") or path), e) for e in whole if e]
+    return list(newest_first(found))[:most]
 
 
 def log_entry(log: str, entry: dict[str, Any]) -> LogEntry:
@@ -49,6 +65,6 @@ def log_entry(log: str, entry: dict[str, Any]) -> LogEntry:
         log=log,
         id=str(entry.get("Id") or ""),
         created=str(entry.get("Created") or entry.get("EventTimestamp") or ""),
-        severity=str(entry.get("Severity") or "OK"),
+        severity=str(entry.get("Severity") or ""),
         message=str(entry.get("Message") or entry.get("MessageId") or entry.get("EntryCode") or entry.get("Name") or ""),
     )

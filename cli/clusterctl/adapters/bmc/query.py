@@ -1,4 +1,4 @@
-"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, boot order, other resources on request."""
+"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, boot order, leak detectors, other resources on request."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
+from clusterctl.adapters.bmc.leak_detectors import leak_states
 from clusterctl_tools.bios import bare_version, vendor_of
 from clusterctl_tools.boot_order import BootOrderError
 from clusterctl_tools.boot_place import boot_place
-from clusterctl_tools.redfish import ROOT, BmcError, Redfish, firmware_versions, link, one_system, well_formed
+from clusterctl_tools.firmware_inventory import firmware_versions
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, well_formed
 from clusterctl_validators.bmc_view import BmcView
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
     pins = (variables.get(f"{role}_firmware_pins") or {}).get(vendor) or []
     versions = firmware_versions(client.get, root, [g for pin in pins for g in pin["ids"]])
     firmware = {component: bare_version(version) for component, version in versions.items()}
-    view = BmcView(vendor, current, pending, firmware, well_formed()(client.get))
+    leaks = leak_states(client, root, variables.get(f"{role}_leak_detectors") or {})
+    view = BmcView(vendor, current, pending, firmware, well_formed()(client.get), leak_detectors=leaks)
     if not variables.get(f"{role}_boot_order"):
         return view
     try:
@@ -67,7 +70,7 @@ def _vendor(client: Redfish, root: dict[str, Any], system: dict[str, Any]) -> st
     if named:
         return named
     for path in client.members(link(root, "Registries")):
-        if path.rsplit("/", 1)[-1].lower().startswith("biosattributeregistry"):
+        if last_segment(path).lower().startswith("biosattributeregistry"):
             locations = client.get(path).get("Location") or []
             owner = vendor_of([client.get(str(p["Uri"])).get("OwningEntity") for p in locations[:1] if p.get("Uri")])
             if owner:

@@ -8,7 +8,7 @@ from clusterctl.adapters.bmc import console, event_log, sensors
 from clusterctl.adapters.bmc.accounts import check_accounts
 from clusterctl.adapters.bmc.host_power import can_be_reset, power_of
 from clusterctl.model.bmc_report import BmcReport, BmcSection
-from clusterctl_tools.redfish import ROOT, BmcError, Redfish, link, one_system, well_formed
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, UnreachableError, link, one_system, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from clusterctl.adapters.bmc.host_power import BmcLimits
     from clusterctl.model.bmc_report import Console, Protocol
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
 def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSection], entries: int) -> BmcReport:
-    """The report of a node; `entries` of each log. A BMC that cannot be read is a report with its problem, a section that cannot one without it."""
+    """The report of a node; `entries` of each log. A BMC that cannot be read is a report with its problem, a section, a log or a chassis that cannot one without it."""
     if access.problem:
         return BmcReport(access.node, problem=access.problem)
     try:
@@ -35,16 +36,26 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
     missing: list[tuple[BmcSection, str]] = []
 
     def section(name: BmcSection, read: Callable[[], Sequence[T]]) -> tuple[T, ...]:
-        try:
-            with well_formed():
-                return tuple(read()) if name in sections else ()
-        except BmcError as e:
-            missing.append((name, str(e)))
-            return ()
+        return each(name, ("",), lambda _: read())
 
-    log = section(BmcSection.LOG, lambda: event_log.read_log(client, [*_systems(client, root), *managers], entries))
-    read = section(BmcSection.SENSORS, lambda: sensors.read_sensors(client, root))
-    network = section(BmcSection.PROTOCOLS, lambda: _protocols(client, managers))
+    def each(name: BmcSection, parts: Sequence[P], read: Callable[[P], Sequence[T]]) -> tuple[T, ...]:
+        """Read the parts of a section; one that cannot be read is named, and costs no other, unless the BMC does not answer."""
+        found: list[T] = []
+        for part in parts if name in sections else ():
+            try:
+                with well_formed():
+                    found += read(part)
+            except BmcError as e:
+                missing.append((name, str(e)))
+                if isinstance(e, UnreachableError):
+                    break
+        return tuple(found)
+
+    logs = section(BmcSection.LOG, lambda: event_log.log_services(client, [*_systems(client, root), *managers]))
+    log = event_log.newest_first(each(BmcSection.LOG, logs, lambda path: event_log.read_one_log(client, path, entries)))
+    chassis = section(BmcSection.SENSORS, lambda: list(client.members(link(root, "Chassis"))))
+    read = each(BmcSection.SENSORS, chassis, lambda path: sensors.read_sensors(client, root, path))
+    network = each(BmcSection.PROTOCOLS, managers, lambda manager: _protocols(client, manager))
     open_to_all = client.answers_without_account(link(root, "Systems")) if BmcSection.PROTOCOLS in sections else None
     consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))
     tried = section(BmcSection.ACCOUNTS, lambda: [check_accounts(access, limits, client, system, [*_systems(client, root), *managers])])
@@ -71,9 +82,9 @@ def _systems(client: Redfish, root: dict[str, Any]) -> list[dict[str, Any]]:
     return [client.get(path) for path in client.members(link(root, "Systems"))]
 
 
-def _protocols(client: Redfish, managers: Sequence[dict[str, Any]]) -> list[Protocol]:
-    pages = [(_text(m, "Id"), client.get(link(m, "NetworkProtocol"))) for m in managers if link(m, "NetworkProtocol")]
-    return [p for name, page in pages for p in console.protocols(name, page)]
+def _protocols(client: Redfish, manager: dict[str, Any]) -> list[Protocol]:
+    path = link(manager, "NetworkProtocol")
+    return list(console.protocols(_text(manager, "Id"), client.linked(path))) if path else []
 
 
 def _consoles(client: Redfish, system: dict[str, Any], managers: Sequence[dict[str, Any]]) -> list[Console]:

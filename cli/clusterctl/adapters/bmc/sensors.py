@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.bmc_report import Sensor
-from clusterctl_tools.redfish import Redfish, link
+from clusterctl_tools.redfish import Redfish, entries, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,22 +21,20 @@ _TABLES = {
 _EXPAND = "?$expand=.($levels=1)"
 
 
-def read_sensors(client: Redfish, root: dict[str, Any]) -> tuple[Sensor, ...]:
-    """Every sensor of every chassis that is present.
+def read_sensors(client: Redfish, root: dict[str, Any], path: str) -> list[Sensor]:
+    """Every sensor that is present of the chassis at `path`.
 
     Raises:
-        BmcError: a chassis or a sensor cannot be read.
+        BmcError: the chassis or one of its sensors cannot be read, or does not exist.
     """
-    found: list[Sensor] = []
-    for path in client.members(link(root, "Chassis")):
-        chassis = client.get(path)
-        tables = [client.get(link(chassis, name)) for name in ("Thermal", "Power") if link(chassis, name)]
-        name = str(chassis.get("Id") or path)
-        if any(tables):
-            found += [s for table in tables for s in table_sensors(name, table)]
-        elif link(chassis, "Sensors"):
-            found += [sensor(name, s) for s in _resources(client, root, link(chassis, "Sensors")) if present(s)]
-    return tuple(found)
+    chassis = client.linked(path)
+    tables = [client.linked(link(chassis, name)) for name in ("Thermal", "Power") if link(chassis, name)]
+    name = str(chassis.get("Id") or path)
+    if tables:
+        return [s for table in tables for s in table_sensors(name, table)]
+    if link(chassis, "Sensors"):
+        return [sensor(name, s) for s in _resources(client, root, link(chassis, "Sensors")) if present(s)]
+    return []
 
 
 def table_sensors(chassis: str, table: dict[str, Any]) -> Iterator[Sensor]:
@@ -71,8 +69,8 @@ def _resources(client: Redfish, root: dict[str, Any], path: str) -> Iterator[dic
     """The members of a collection; in one request where the service can expand them."""
     expands = ((root.get("ProtocolFeaturesSupported") or {}).get("ExpandQuery") or {}).get("Levels")
     members = list(client.entries(path + _EXPAND)) if expands else []
-    for member in members or client.entries(path):
+    for member in members or entries(client.linked, path):
         if len(member) > 1 or not member.get("@odata.id"):
             yield member
         else:
-            yield client.get(str(member["@odata.id"]))
+            yield client.linked(str(member["@odata.id"]))
