@@ -2,7 +2,7 @@
 
 Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s",
 "cpu_quota_percent", "read_keys"}}.
-Answer: {"schema_version", "node", "nonce", "bundle", "cpu_quota", "view", "read_keys": {...}, "boot_id", "python", "cpu_s",
+Answer: {"schema_version", "node", "nonce", "bundle", "cpu_quota", "view", "read_keys": {...}, "boot_id", "uptime_s", "python", "cpu_s",
 "duration_s", "findings": [...]}.
 """
 
@@ -13,13 +13,16 @@ import resource
 import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 SCHEMA_VERSION = 1
 EXIT_BAD_REQUEST = 95
 _NICE = 10
 _MOUNTS = "/proc/self/mounts"
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
+# The time since the boot in /proc/PID/stat is in USER_HZ, 100 on every architecture that we support: proc_pid_stat(5), starttime.
+_TICKS_PER_S = 100
+_STARTTIME = 19
 _UNUSED = (
     "assertion",
     "cacheprovider",
@@ -75,6 +78,7 @@ def main(bundle: str = "") -> int:
     findings = answer.pop("findings")
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     answer["boot_id"] = _boot_id()
+    answer["uptime_s"] = _uptime_s()
     answer["python"] = platform.python_version()
     answer["cpu_s"] = round(sum(u.ru_utime + u.ru_stime for u in usage), 3)
     answer["duration_s"] = round(time.monotonic() - began, 3)
@@ -116,6 +120,17 @@ def _boot_id() -> str:
         return Path(_BOOT_ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
+
+
+def _uptime_s() -> Optional[float]:
+    """Since its first process was started: in a container, /proc/uptime is that of its host. None where the node does not tell."""
+    try:
+        up_s = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+        # The name of the process, in parentheses, may contain spaces.
+        started = Path("/proc/1/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[_STARTTIME]
+        return max(0.0, round(up_s - int(started) / _TICKS_PER_S, 1))
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _outside() -> Dict[str, str]:

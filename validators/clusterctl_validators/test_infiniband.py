@@ -18,6 +18,8 @@ from clusterctl_validators.rdma_sysfs import read_port
 from clusterctl_validators.record import Record
 
 ROLE = "infiniband"
+# A port is INIT until the subnet manager has seen it.
+AFTER_BOOT = ("infiniband.ports.link", "infiniband.ports.rate_gbps", "infiniband.ports.pkeys", "infiniband.ports.subnet_manager")
 Spec = Mapping[str, Any]
 CONFIG = "/etc/clusterctl/infiniband.json"
 _ADMINISTERED = "no answer to sminfo, but of the subnet administration"

@@ -28,6 +28,16 @@ RACK = {
     "no compute tray is at fault, unless the declared number or rate of links is wrong. Then run `clusterctl validate` on the whole rack",
 }
 ABOUT_OTHERS = ("nvlink_domain.imex.complete", "nvlink_domain.rack.switch_trays")
+AFTER_BOOT = (
+    "nvlink_domain.gpu.fabric.*",
+    "nvlink_domain.cluster_uuid",
+    "nvlink_domain.clique_id",
+    "nvlink_domain.imex.service.running",
+    "nvlink_domain.imex.daemon",
+    "nvlink_domain.imex.members_ready",
+    "nvlink_domain.imex.connections",
+    "nvlink_domain.rack.*",
+)
 Spec = Mapping[str, Any]
 # As in test_hardware: nvidia-smi takes its time.
 LIMIT_S = 70

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from clusterctl.core.check_names import ITEM, names_check
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 # Fewer nodes that fail alike are not a pattern, however small the group: two of them are as likely two faults.
 LEAST_NODES = 3
-_ITEM = re.compile(r"\[[^\]]*\]")
 
 # The check with its items and what it found: the same GPU with the same links.
 _Symptom = tuple[str, str]
@@ -49,7 +47,7 @@ class CauseAbove:
         return (*(behind.get(f.check, f) for f in member.findings), self._cause(own))
 
     def _cause(self, own: Sequence[Finding]) -> Finding:
-        found = "; ".join(dict.fromkeys(f"{_ITEM.sub('[*]', f.check)}: {f.found}" for f in own))
+        found = "; ".join(dict.fromkeys(f"{ITEM.sub('[*]', f.check)}: {f.found}" for f in own))
         fewest = min(self.nodes[_symptom(f)] for f in own)
         role = self.check.partition(".")[0]
         known = f", {self.stored} of the others as stored" if self.stored else ""
@@ -77,11 +75,7 @@ def cause_above(role: str, rule: RackRule, members: Sequence[NodeFindings], othe
 
 
 def _bad(member: NodeFindings, rule: RackRule) -> list[Finding]:
-    return [f for f in member.findings if f.outcome is Outcome.FAIL and any(fnmatchcase(_plain(f.check), p) for p in rule.alike)]
-
-
-def _plain(check: str) -> str:
-    return _ITEM.sub("", check)
+    return [f for f in member.findings if f.outcome is Outcome.FAIL and names_check(rule.alike, f.check)]
 
 
 def _symptom(finding: Finding) -> _Symptom:

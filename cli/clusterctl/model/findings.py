@@ -41,6 +41,7 @@ class NodeFindings:
         held_by: the run that was changing the node meanwhile, for people; empty = none.
         at: when it answered, or its time was over; empty in findings from the store.
         boot_id: the boot of the node in which the checks ran, as its kernel names it; empty where it is not known, and in findings from the store.
+        uptime_s: since that boot, when the checks ended; None where `boot_id` is empty, or the node does not tell.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
         python: the version of the Python that ran the checks, which is also Ansible's on the node; empty where `view` is.
     """
@@ -56,6 +57,7 @@ class NodeFindings:
     at: str = ""
     python: str = ""
     boot_id: str = ""
+    uptime_s: float | None = None
 
 
 class ValidationListener(Protocol):

@@ -81,6 +81,7 @@ class RoleTraits:
         cold: its settings that a warm reboot may not bring.
         cold_links: links stay down while one of `cold` is not in force.
         about_others: checks about other nodes: no role changes them on this node, and the others have findings of their own.
+        after_boot: checks, without their items, that pass by themselves in the first minutes after a boot; a `*` stands for any text.
         running_kernel: its check of the kernel that runs: later roles build for the declared one, so that is booted first. Empty = it declares none.
         versions: its checks of versions, which burn-in compares inside a scalable unit.
         rack: what is compared; only with scope RACK.
@@ -91,6 +92,7 @@ class RoleTraits:
     cold: tuple[ColdSetting, ...] = ()
     cold_links: bool = False
     about_others: tuple[str, ...] = ()
+    after_boot: tuple[str, ...] = ()
     running_kernel: str = ""
     versions: tuple[VersionCheck, ...] = ()
     rack: RackRule | None = None

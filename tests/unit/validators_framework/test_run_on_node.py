@@ -44,6 +44,7 @@ def test_answer(bundle: Bundle) -> None:
         "example.host": "pass",
     }
     assert answer.findings["example.value.running"].found == "64"
+    assert 0 <= answer.data["uptime_s"] <= float(Path("/proc/uptime").read_text().split()[0])
     assert answer.data["read_keys"] == {"example": ["example_behaviour", "example_parts", "example_value"]}
 
 

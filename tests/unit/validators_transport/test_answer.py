@@ -33,6 +33,16 @@ def test_what_a_whole_parse_refuses_is_no_answer(line: bytes) -> None:
     assert answer.from_exit(REQUEST, RemoteResult(0, line, b""), 1.0).status is NodeStatus.CRASHED
 
 
+@pytest.mark.parametrize(
+    ("told", "uptime_s"),
+    [(12.5, 12.5), (0, 0.0), (None, None), (-1, None), (True, None), ("12", None), (float("nan"), None), (1e300, None)],
+    ids=repr,
+)
+def test_only_a_time_is_an_uptime(told: object, uptime_s: float | None) -> None:
+    data = answer_to({"roles": {}, "node": "n1", "nonce": "nonce"}, REQUEST.bundle) | {"uptime_s": told, "findings": []}
+    assert answer.from_exit(REQUEST, RemoteResult(0, json.dumps(data).encode(), b""), 1.0).uptime_s == uptime_s
+
+
 def test_values_that_only_look_equal_stay_distinct() -> None:
     found = [read_answer({"found": v}).findings[0].found for v in ("1", 1, True, 1.0, "1", None, ["x"])]
     assert found == ["1", "1", "True", "1.0", "1", "None", "['x']"]

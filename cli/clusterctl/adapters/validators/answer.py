@@ -26,6 +26,7 @@ _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
 _QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
 _PYTHON = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?[+a-z0-9]*$")
 _BOOT = re.compile(r"[0-9a-f-]{36}$")
+_MOST_UPTIME_S = 1e10
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -68,7 +69,10 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
     findings = answered.findings + _missing(request, answered.roles)
     python = str(document.get("python", ""))
     known = python if _PYTHON.match(python) else ""
-    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known, boot_id=_boot_id(document))
+    boot_id, uptime_s = _boot_id(document), _uptime_s(document)
+    return NodeFindings(
+        request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known, boot_id=boot_id, uptime_s=uptime_s
+    )
 
 
 def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], SentFindings | None]:
@@ -94,6 +98,12 @@ def _boot_id(document: dict[str, Any]) -> str:
     """The boot that the node reports; empty where it is not a boot id of a kernel."""
     text = str(document.get("boot_id"))
     return text if _BOOT.match(text) else ""
+
+
+def _uptime_s(document: dict[str, Any]) -> float | None:
+    """Since that boot; None where the node does not tell, or not a time."""
+    told = document.get("uptime_s")
+    return float(told) if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < _MOST_UPTIME_S else None
 
 
 def _last_line(stdout: bytes) -> bytes:

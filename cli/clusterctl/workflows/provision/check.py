@@ -1,16 +1,18 @@
-"""Check: one round trip to every node, then the plan. Changes nothing."""
+"""Check: one round trip to every node, then the plan; of nodes that have just booted, one every few seconds until their links are up. Changes nothing."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.admission.record import gates_of
+from clusterctl.core.after_boot import SETTLED_S, coming_up
 from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
-from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
 from clusterctl.workflows.provision.knowledge import Knowledge
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from clusterctl.model.trouble import TroubleRecord
     from clusterctl.workflows.provision.context import RunContext
 
+_LOOK_AGAIN_S = 5.0
+
 
 def check_nodes(context: RunContext) -> Knowledge:
     """Validate every node and decide what to do with it.
@@ -33,13 +37,30 @@ def check_nodes(context: RunContext) -> Knowledge:
     """
     nodes = context.nodes
     context.notify(PhaseStarted(Phase.CHECK, tuple(n.name for n in nodes)))
-    findings = {f.node: f for f in context.services.validate(nodes)}
+    findings = _settled(context, {f.node: f for f in context.services.validate(nodes)})
     due = {name: c.due for name, c in context.candidates.items() if c.due}
     inputs = plan_inputs(context.services.store, nodes, findings, lambda node: context.candidates[node.name].gates, due)
     plan = make_plan(inputs, context.options, context.services.traits)
     if context.request.saved_plan:
         context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
     return Knowledge(plan, findings, context.partners)
+
+
+def _settled(context: RunContext, findings: dict[str, NodeFindings]) -> dict[str, NodeFindings]:
+    """The findings once the nodes that have just booted are up, or should have been: SSH answers minutes before links and fabric do."""
+    told: set[str] = set()
+    end = time.monotonic() + SETTLED_S
+    while time.monotonic() < end and (
+        waiting := {name: checks for name, found in findings.items() if (checks := coming_up(found, context.services.traits))}
+    ):
+        for name in waiting.keys() - told:
+            first, *more = waiting[name]
+            text = f"{first}{f' and {len(more)} more' if more else ''}"
+            context.notify(Note(f"{name}: booted {findings[name].uptime_s:.0f} s ago; waiting for {text}"))
+        told |= waiting.keys()
+        time.sleep(_LOOK_AGAIN_S)
+        findings |= {f.node: f for f in context.services.validate([n for n in context.nodes if n.name in waiting])}
+    return findings
 
 
 def _recorded_gates(store: Store, record: NodeRecord) -> frozenset[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 import yaml
 
 from clusterctl.adapters.bmc.access import BmcAccess
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
+
+    import pytest
 
     from clusterctl_lab.simulator.hardware import Hardware
 
