@@ -71,6 +71,10 @@ class ValidationListener(Protocol):
         """The node answered, or its time is over."""
         ...
 
+    def note(self, text: str) -> None:
+        """What holds the validation up, in one line."""
+        ...
+
 
 _HINTS: Mapping[NodeStatus, str] = {
     NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",

@@ -38,6 +38,13 @@ class ValidationProgress:
         with self._lock:
             self._waiting.end(node)
 
+    def note(self, text: str) -> None:
+        """Print a line above the progress."""
+        with self._lock:
+            self.clear()
+            sys.stderr.write(printable(text) + "\n")
+            sys.stderr.flush()
+
     def tick(self) -> None:
         """Show where it stands."""
         with self._lock:

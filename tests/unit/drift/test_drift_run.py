@@ -106,6 +106,28 @@ def test_the_files_tell_what_holds_after_the_heal(config: Config, monkeypatch: p
         assert (run.exit_code, run.summary["drift"]) == (ExitCode.CHANGES_PENDING, 2)
 
 
+def test_a_node_that_is_still_coming_up_has_not_drifted(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[set[str]] = []
+    down = replace(BAD, role="hardware", check="hardware.gpu[0].fabric")
+    up_s = {NAMES[0]: 1e6, NAMES[1]: 30.0, NAMES[2]: 30.0}
+
+    def answer(
+        run: Run, nodes: Sequence[Node], _config: object, _settings: object, on_result: Callable[[NodeFindings], None], **_: object
+    ) -> None:
+        rounds.append({n.name for n in nodes})
+        for node in nodes:
+            bad = node.name == NAMES[0] or (node.name == NAMES[1] and len(rounds) <= 2)
+            one = replace(findings(down if bad else replace(down, outcome=Outcome.PASS), node=node.name), uptime_s=up_s[node.name])
+            run.store.save_findings(run.rundir.id, one)
+            on_result(one)
+
+    monkeypatch.setattr(drift_run, "record_each", answer)
+    monkeypatch.setattr("clusterctl.workflows.just_booted.time.sleep", lambda _s: None)
+    found = drift_run.check_drift(config, NODES, HEAL, ValidationSettings())
+    assert rounds == [set(NAMES), {NAMES[1]}, {NAMES[1]}]
+    assert {d.node for d in found.report.deviations} == {NAMES[0]}, "up for long, and its fabric is not"
+
+
 def test_a_fleet_that_was_healed_whole_exits_with_zero(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     before = watch(config, monkeypatch, findings(BAD, node=NAMES[0]))
     provisioned(config, findings(node=NAMES[0]))

@@ -52,7 +52,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Booting:
     def sleep(seconds: float) -> None:
         booting.uptime_s = {n: None if up is None else up + seconds for n, up in booting.uptime_s.items()}
 
-    monkeypatch.setattr("clusterctl.workflows.provision.check.time.sleep", sleep)
+    monkeypatch.setattr("clusterctl.workflows.just_booted.time.sleep", sleep)
     return booting
 
 

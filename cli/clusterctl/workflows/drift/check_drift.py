@@ -10,6 +10,8 @@ from clusterctl.adapters import clock
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.validator_declarations import validator_traits
+from clusterctl.core.after_boot import SETTLED_S
 from clusterctl.core.drift import compare, document, memory, policy
 from clusterctl.model.drift import DriftAction, DriftKind, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
@@ -19,6 +21,7 @@ from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.drain import drain
 from clusterctl.workflows.drift.files import Documents, no_documents, write_files
+from clusterctl.workflows.just_booted import wait_until_up
 from clusterctl.workflows.lemons import flapping_of
 from clusterctl.workflows.validate import read_only_run, record_each
 from clusterctl_validators.finding import GOOD, Severity
@@ -190,7 +193,12 @@ def _relevant(
         needed = tuple(f for f in found.findings if f.outcome not in GOOD or (found.node, f.check) in before)
         results[found.node] = replace(found, findings=needed)
 
-    record_each(run, nodes, config, settings, keep, listener=listener)
+    def look(names: Collection[str]) -> None:
+        record_each(run, [n for n in nodes if n.name in names], config, settings, keep, listener=listener)
+
+    look({n.name for n in nodes})
+    if any(found.uptime_s is not None and found.uptime_s < SETTLED_S and found.findings for found in results.values()):
+        wait_until_up(results, validator_traits(), look, listener.note if listener else lambda _text: None)
     return tuple(results[n.name] for n in nodes)
 
 

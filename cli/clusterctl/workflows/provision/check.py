@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.admission.record import gates_of
-from clusterctl.core.after_boot import SETTLED_S, coming_up
 from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
 from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
+from clusterctl.workflows.just_booted import wait_until_up
 from clusterctl.workflows.provision.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.findings import NodeFindings
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from clusterctl.model.records import NodeRecord
     from clusterctl.model.trouble import TroubleRecord
     from clusterctl.workflows.provision.context import RunContext
-
-_LOOK_AGAIN_S = 5.0
 
 
 def check_nodes(context: RunContext) -> Knowledge:
@@ -37,30 +34,18 @@ def check_nodes(context: RunContext) -> Knowledge:
     """
     nodes = context.nodes
     context.notify(PhaseStarted(Phase.CHECK, tuple(n.name for n in nodes)))
-    findings = _settled(context, {f.node: f for f in context.services.validate(nodes)})
+    findings = {f.node: f for f in context.services.validate(nodes)}
+
+    def look_again(names: Collection[str]) -> None:
+        findings.update((f.node, f) for f in context.services.validate([n for n in nodes if n.name in names]))
+
+    wait_until_up(findings, context.services.traits, look_again, lambda text: context.notify(Note(text)))
     due = {name: c.due for name, c in context.candidates.items() if c.due}
     inputs = plan_inputs(context.services.store, nodes, findings, lambda node: context.candidates[node.name].gates, due)
     plan = make_plan(inputs, context.options, context.services.traits)
     if context.request.saved_plan:
         context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
     return Knowledge(plan, findings, context.partners)
-
-
-def _settled(context: RunContext, findings: dict[str, NodeFindings]) -> dict[str, NodeFindings]:
-    """The findings once the nodes that have just booted are up, or should have been: SSH answers minutes before links and fabric do."""
-    told: set[str] = set()
-    end = time.monotonic() + SETTLED_S
-    while time.monotonic() < end and (
-        waiting := {name: checks for name, found in findings.items() if (checks := coming_up(found, context.services.traits))}
-    ):
-        for name in waiting.keys() - told:
-            first, *more = waiting[name]
-            text = f"{first}{f' and {len(more)} more' if more else ''}"
-            context.notify(Note(f"{name}: booted {findings[name].uptime_s:.0f} s ago; waiting for {text}"))
-        told |= waiting.keys()
-        time.sleep(_LOOK_AGAIN_S)
-        findings |= {f.node: f for f in context.services.validate([n for n in context.nodes if n.name in waiting])}
-    return findings
 
 
 def _recorded_gates(store: Store, record: NodeRecord) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.model.provision import NodeQueried
+from clusterctl.model.provision import NodeQueried, Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,3 +26,7 @@ class QueryProgress:
     def answered(self, node: str) -> None:
         """It ended."""
         self.notify(NodeQueried(node, answered=True))
+
+    def note(self, text: str) -> None:
+        """What holds it up."""
+        self.notify(Note(text))
