@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
-from clusterctl.adapters.bmc.leak_detectors import leak_states
 from clusterctl_tools.bios import bare_version, vendor_of
 from clusterctl_tools.boot_order import BootOrderError
 from clusterctl_tools.boot_place import boot_place
 from clusterctl_tools.firmware_inventory import firmware_versions
+from clusterctl_tools.leak_detectors import leak_states
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, well_formed
 from clusterctl_validators.bmc_view import BmcView
 

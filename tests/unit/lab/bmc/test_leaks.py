@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.leak_detectors import leak_states
 from clusterctl_lab.bmc import documents
 from clusterctl_lab.bmc.bios import factory_bios
 from clusterctl_lab.bmc.boot import BootSettings
 from clusterctl_lab.bmc.leaks import DETECTORS
 from clusterctl_lab.bmc.settings import Settings, load_settings, save_settings
 from clusterctl_lab.simulator.hardware_kinds import GB200_NVL72, HGX_H100
+from clusterctl_tools.leak_detectors import leak_states
 from clusterctl_tools.redfish import ROOT, Redfish
 from support.redfish_bmc import PASSWORD, USER
 from support.roles import ROOT as CHECKOUT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.leak_detectors import leak_states
+from clusterctl_tools.leak_detectors import leak_problems, leak_states
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented, recorded_tree
@@ -88,3 +88,17 @@ def test_what_is_linked_and_not_there_is_an_error(tmp_path: Path, path: str) -> 
     del tree[path]
     with pytest.raises(BmcError, match="although it is linked"):
         states(tree, tmp_path, ["Tray"])
+
+
+PROBLEMS: list[tuple[dict[str, int], dict[str, dict[str, str]], dict[str, str]]] = [
+    ({}, {}, {}),
+    ({"C": 2}, {"C": {"A": "OK", "B": "OK"}}, {}),
+    ({"C": 1}, {"C": {"A": "OK", "B": "Critical"}}, {"C": "B Critical"}),
+    ({"C": 0}, {"C": {"A": "Warning", "B": ""}}, {"C": "A Warning, B unknown"}),
+    ({"C": 2, "D": 1}, {"C": {"A": "OK"}}, {"C": "1 of 2 leak detectors are in place", "D": "0 of 1 leak detectors are in place"}),
+]
+
+
+@pytest.mark.parametrize(("declared", "states", "problems"), PROBLEMS)
+def test_what_is_wrong_with_the_detectors(declared: dict[str, int], states: dict[str, dict[str, str]], problems: dict[str, str]) -> None:
+    assert leak_problems(declared, states) == problems

@@ -1,18 +1,14 @@
 """The leak detectors of liquid-cooled machines: LeakDetection below the ThermalSubsystem of a chassis (DMTF, LeakDetector 1.0 and later)."""
 
-from __future__ import annotations
+from typing import Any, Collection, Dict, Iterator, Mapping
 
-from typing import TYPE_CHECKING, Any
+from .redfish import Redfish, entries, last_segment, link
 
-from clusterctl_tools.redfish import Redfish, entries, last_segment, link
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
+DRY = "OK"
 _NOT_IN_PLACE = frozenset({"Absent", "Disabled"})
 
 
-def leak_states(client: Redfish, root: dict[str, Any], chassis: Collection[str]) -> dict[str, dict[str, str]]:
+def leak_states(client: Redfish, root: Mapping[str, Any], chassis: Collection[str]) -> Dict[str, Dict[str, str]]:
     """Chassis -> detector that is in place -> `OK`, `Warning`, `Critical`, or empty where the BMC does not state it.
 
     Other chassis are not read: a GB300 tray has 42, and the detectors are in one. A chassis that the machine lacks is not in the result.
@@ -24,7 +20,18 @@ def leak_states(client: Redfish, root: dict[str, Any], chassis: Collection[str])
     return {name: {_name(d): _state(d) for d in _detectors(client, paths[name]) if _in_place(d)} for name in chassis if name in paths}
 
 
-def _detectors(client: Redfish, path: str) -> Iterator[dict[str, Any]]:
+def leak_problems(declared: Mapping[str, int], states: Mapping[str, Mapping[str, str]]) -> Dict[str, str]:
+    """Chassis -> what is wrong with its detectors, of those that have fewer than declared, or one that is not dry."""
+    found = {}
+    for chassis, number in sorted(declared.items()):
+        known = states.get(chassis) or {}
+        wet = ["{} {}".format(name, state or "unknown") for name, state in known.items() if state != DRY]
+        if wet or len(known) < number:
+            found[chassis] = ", ".join(wet) or "{} of {} leak detectors are in place".format(len(known), number)
+    return found
+
+
+def _detectors(client: Redfish, path: str) -> Iterator[Mapping[str, Any]]:
     found = client.linked(path)
     for name in ("ThermalSubsystem", "LeakDetection"):
         if not link(found, name):
@@ -34,13 +41,13 @@ def _detectors(client: Redfish, path: str) -> Iterator[dict[str, Any]]:
         yield client.linked(str(member["@odata.id"])) if set(member) <= {"@odata.id"} else member
 
 
-def _name(detector: dict[str, Any]) -> str:
+def _name(detector: Mapping[str, Any]) -> str:
     return str(detector.get("Id") or detector.get("Name") or detector["@odata.id"])
 
 
-def _state(detector: dict[str, Any]) -> str:
+def _state(detector: Mapping[str, Any]) -> str:
     return str(detector.get("DetectorState") or "")
 
 
-def _in_place(detector: dict[str, Any]) -> bool:
+def _in_place(detector: Mapping[str, Any]) -> bool:
     return (detector.get("Status") or {}).get("State") not in _NOT_IN_PLACE
