@@ -88,9 +88,8 @@ class PlainView:
         role = self._roles.current
         if role:
             return role.counts(now_s) + (f", task: {role.task}" if role.task else "")
-        if self._waiting.since_s:
-            return self._waiting.text(now_s)
-        return f"{counted(len(step.nodes), 'node')}: {duration_text(now_s - self._step_started)}"
+        queried = self._waiting.text(now_s) if self._waiting.since_s else ""
+        return queried or f"{counted(len(step.nodes), 'node')}: {duration_text(now_s - self._step_started)}"
 
     def _begin_or_note(self, progress: PhaseStarted | Note) -> None:
         if isinstance(progress, PhaseStarted):

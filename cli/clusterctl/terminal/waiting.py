@@ -20,11 +20,12 @@ class Waiting:
 
     Attributes:
         total: nodes to query.
+        answered: those whose last query has ended; a node may be queried again.
         since_s: node -> when its query began; only those without an answer.
     """
 
     total: int
-    answered: int = 0
+    answered: set[str] = field(default_factory=set)
     since_s: dict[str, float] = field(default_factory=dict)
 
     def follow(self, query: NodeQueried, now_s: float) -> None:
@@ -37,17 +38,18 @@ class Waiting:
     def start(self, node: str, now_s: float) -> None:
         """A query begins."""
         self.since_s[node] = now_s
+        self.answered.discard(node)
 
     def end(self, node: str) -> None:
         """It ended, with an answer or without."""
         self.since_s.pop(node, None)
-        self.answered += 1
+        self.answered.add(node)
 
     def text(self, now_s: float) -> str:
         """`5 of 6 nodes answered, waiting for r12-n04 (35 s)`; names the three that take longest, from ten seconds on."""
         ages = sorted(((now_s - since, node) for node, since in self.since_s.items() if now_s - since >= _LONG_S), reverse=True)
         named = [f"{node} ({duration_text(age)})" for age, node in ages[:_NAMED]]
         more = f" and {len(ages) - _NAMED} more" if len(ages) > _NAMED else ""
-        count = f"{self.answered} of {self.total} nodes answered" if self.total > 1 else ""
+        count = f"{len(self.answered)} of {self.total} nodes answered" if self.total > 1 else ""
         waiting = f"waiting for {', '.join(named)}{more}" if named else ""
         return ", ".join(part for part in (count, waiting) if part)

@@ -185,6 +185,15 @@ def test_a_check_that_takes_long_names_the_nodes_that_have_not_answered(log: Log
     assert log.lines() == ["check: 5 of 6 nodes answered, waiting for r12-n01 (35 s)"]
 
 
+def test_a_node_that_was_just_queried_again_leaves_no_line_empty(log: Log) -> None:
+    log.feed(PhaseStarted(Phase.CHECK, SIX[:1]), NodeQueried(SIX[0], answered=False), NodeQueried(SIX[0], answered=True))
+    log.now_s = 34
+    log.feed(NodeQueried(SIX[0], answered=False))
+    log.now_s = 35
+    log.view.tick()
+    assert log.lines() == ["check: 1 node: 35 s"]
+
+
 def test_any_other_line_shortens_the_pause_again(log: Log) -> None:
     log.feed(PhaseStarted(Phase.APPLY, SIX), *role("ofed", SIX))
     for log.now_s in (30, 90):
