@@ -15,6 +15,7 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.re
     local,
     members,
     one_system,
+    root_link,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def machine_vendor(root: Mapping[str, Any], system: Mapping[str, Any], registry:
 
 def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], registry_id: str) -> Mapping[str, Any]:
     """The attribute registry: the one that Bios names; otherwise the one with that name in another version or spelling."""
-    paths = list(members(get, link(root, "Registries")))
+    paths = list(members(get, root_link(root, "Registries")))
     stem = re.split(r"\.v?\d", registry_id or "BiosAttributeRegistry")[0].lower()
     by_name = [p for p in paths if last_segment(p) == registry_id]
     alike = [p for p in paths if last_segment(p).lower().startswith(stem)]

@@ -4,7 +4,7 @@ Four ways, from the recorded trees and from NVIDIA/libredfish (c094c9e): `Boot.B
 in the system itself (Dell, where the write schedules a job for the next reset), Supermicro's fixed order of classes, and HPE's boot settings.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from .boot_order import BootOption, BootOrderError
@@ -82,9 +82,15 @@ def boot_place(get: Get, members: Members, system: Mapping[str, Any]) -> BootPla
     options = {o.reference: o for o in (_option(get(path)) for path in members(_link(boot, "BootOptions")))}
 
     def known(order: Any) -> Tuple[BootOption, ...]:
-        return tuple(options.get(str(r)) or BootOption(str(r), str(r)) for r in order or [])
+        return tuple(_of_entry(options, str(entry)) for entry in order or [])
 
     return _settings_place(get, system, str(system["@odata.id"]), ("Boot", "BootOrder"), known)
+
+
+def _of_entry(options: Mapping[str, BootOption], entry: str) -> BootOption:
+    """The option of an entry of the order, which may be followed by its name (`Boot0019: Ubuntu` on VR NVL72, NVIDIA/nv-redfish 7ac2181): written as it was read."""
+    known = options.get(entry) or options.get(entry.partition(": ")[0])
+    return replace(known, reference=entry) if known else BootOption(entry, entry)
 
 
 def override_places(get: Get, system: Mapping[str, Any]) -> List[OverridePlace]:

@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from typing import Any, Dict, List, Mapping
 
-from .redfish import Get, last_segment, link, local, members
+from .redfish import Get, last_segment, link, local, members, root_link
 
 
 def firmware_versions(get: Get, root: Mapping[str, Any], globs: List[str]) -> Dict[str, str]:
@@ -16,8 +16,7 @@ def firmware_versions(get: Get, root: Mapping[str, Any], globs: List[str]) -> Di
     """
     if not globs:
         return {}
-    service = link(root, "UpdateService")
-    inventory = link(get(service), "FirmwareInventory") if service else ""
+    inventory = link(get(root_link(root, "UpdateService")), "FirmwareInventory")
     result = {}
     for path in members(get, inventory):
         name = last_segment(path)

@@ -2,7 +2,7 @@
 
 from typing import Any, Collection, Dict, Iterator, Mapping
 
-from .redfish import Redfish, entries, last_segment, link
+from .redfish import Redfish, entries, last_segment, link, root_link
 
 DRY = "OK"
 _NOT_IN_PLACE = frozenset({"Absent", "Disabled"})
@@ -16,7 +16,7 @@ def leak_states(client: Redfish, root: Mapping[str, Any], chassis: Collection[st
     Raises:
         BmcError: one of the resources cannot be read.
     """
-    paths = {last_segment(path): path for path in client.members(link(root, "Chassis"))} if chassis else {}
+    paths = {last_segment(path): path for path in client.members(root_link(root, "Chassis"))} if chassis else {}
     return {name: {_name(d): _state(d) for d in _detectors(client, paths[name]) if _in_place(d)} for name in chassis if name in paths}
 
 

@@ -329,6 +329,14 @@ def members(get: Get, path: str) -> Iterator[str]:
     yield from (str(m["@odata.id"]) for m in entries(get, path) if m.get("@odata.id"))
 
 
+def root_link(root: Mapping[str, Any], name: str) -> str:
+    """The path of a resource of the service root, also where the root does not link it: its place is fixed (DSP0266, "URI patterns").
+
+    A DGX H100 has links in its root only after a reset of its BMC (NVIDIA/nv-redfish 7ac2181, bmc_quirks.rs).
+    """
+    return link(root, name) or ROOT + name
+
+
 def last_segment(path: str) -> str:
     """What names a resource in its collection; some BMCs end their paths with a slash (HPE)."""
     return path.rstrip("/").rsplit("/", 1)[-1]
@@ -350,7 +358,7 @@ def one_system(
     Raises:
         BmcError: it is not exactly one.
     """
-    systems = [dict(get(path)) for path in members(get, link(root, "Systems"))]
+    systems = [dict(get(path)) for path in members(get, root_link(root, "Systems"))]
     found = [s for s in systems if matches(s) and system_id in ("", s.get("Id"))]
     if len(found) != 1:
         ids = ", ".join(str(s.get("Id")) for s in systems) or "none"

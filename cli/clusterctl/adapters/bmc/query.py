@@ -11,7 +11,7 @@ from clusterctl_tools.boot_order import BootOrderError
 from clusterctl_tools.boot_place import boot_place
 from clusterctl_tools.firmware_inventory import firmware_versions
 from clusterctl_tools.leak_detectors import leak_states
-from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, well_formed
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, root_link, well_formed
 from clusterctl_validators.bmc_view import BmcView
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _vendor(client: Redfish, root: dict[str, Any], system: dict[str, Any]) -> st
     named = vendor_of([root.get("Vendor"), *(root.get("Oem") or {})])
     if named:
         return named
-    for path in client.members(link(root, "Registries")):
+    for path in client.members(root_link(root, "Registries")):
         if last_segment(path).lower().startswith("biosattributeregistry"):
             locations = client.get(path).get("Location") or []
             owner = vendor_of([client.get(str(p["Uri"])).get("OwningEntity") for p in locations[:1] if p.get("Uri")])

@@ -8,7 +8,7 @@ from clusterctl.adapters.bmc import console, event_log, sensors
 from clusterctl.adapters.bmc.accounts import check_accounts
 from clusterctl.adapters.bmc.host_power import can_be_reset, power_of
 from clusterctl.model.bmc_report import BmcReport, BmcSection
-from clusterctl_tools.redfish import ROOT, BmcError, Redfish, UnreachableError, link, one_system, well_formed
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, UnreachableError, link, one_system, root_link, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -30,7 +30,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
             client = Redfish(access, limits.timeout_s, verify=limits.verify)
             root = client.get(ROOT)
             system = one_system(client.get, root, limits.system_id, can_be_reset, what="a power switch", setting=limits.setting)
-            managers = [client.get(path) for path in client.members(link(root, "Managers"))]
+            managers = [client.get(path) for path in client.members(root_link(root, "Managers"))]
     except BmcError as e:
         return BmcReport(access.node, problem=str(e))
     missing: list[tuple[BmcSection, str]] = []
@@ -53,10 +53,10 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
 
     logs = section(BmcSection.LOG, lambda: event_log.log_services(client, [*_systems(client, root), *managers]))
     log = event_log.newest_first(each(BmcSection.LOG, logs, lambda path: event_log.read_one_log(client, path, entries)))
-    chassis = section(BmcSection.SENSORS, lambda: list(client.members(link(root, "Chassis"))))
+    chassis = section(BmcSection.SENSORS, lambda: list(client.members(root_link(root, "Chassis"))))
     read = each(BmcSection.SENSORS, chassis, lambda path: sensors.read_sensors(client, root, path))
     network = each(BmcSection.PROTOCOLS, managers, lambda manager: _protocols(client, manager))
-    open_to_all = client.answers_without_account(link(root, "Systems")) if BmcSection.PROTOCOLS in sections else None
+    open_to_all = client.answers_without_account(root_link(root, "Systems")) if BmcSection.PROTOCOLS in sections else None
     consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))
     tried = section(BmcSection.ACCOUNTS, lambda: [check_accounts(access, limits, client, system, [*_systems(client, root), *managers])])
     return BmcReport(
@@ -79,7 +79,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
 
 
 def _systems(client: Redfish, root: dict[str, Any]) -> list[dict[str, Any]]:
-    return [client.get(path) for path in client.members(link(root, "Systems"))]
+    return [client.get(path) for path in client.members(root_link(root, "Systems"))]
 
 
 def _protocols(client: Redfish, manager: dict[str, Any]) -> list[Protocol]:

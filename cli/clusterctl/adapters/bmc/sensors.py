@@ -19,6 +19,8 @@ _TABLES = {
     "PowerSupplies": ("power supply", ("PowerOutputWatts", "LastPowerOutputWatts", "PowerInputWatts"), "W"),
 }
 _EXPAND = "?$expand=.($levels=1)"
+# Required of every resource. AMI's services of DGX H100 and GB300 leave them out of expanded members (NVIDIA/nv-redfish 7ac2181, bmc_quirks.rs).
+_WHOLE = frozenset({"Id", "Name"})
 
 
 def read_sensors(client: Redfish, root: dict[str, Any], path: str) -> list[Sensor]:
@@ -70,7 +72,7 @@ def _resources(client: Redfish, root: dict[str, Any], path: str) -> Iterator[dic
     expands = ((root.get("ProtocolFeaturesSupported") or {}).get("ExpandQuery") or {}).get("Levels")
     members = list(client.entries(path + _EXPAND)) if expands else []
     for member in members or entries(client.linked, path):
-        if len(member) > 1 or not member.get("@odata.id"):
+        if member.keys() >= _WHOLE or not member.get("@odata.id"):
             yield member
         else:
             yield client.linked(str(member["@odata.id"]))
