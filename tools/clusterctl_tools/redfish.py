@@ -332,7 +332,7 @@ def members(get: Get, path: str) -> Iterator[str]:
 def root_link(root: Mapping[str, Any], name: str) -> str:
     """The path of a resource of the service root, also where the root does not link it: its place is fixed (DSP0266, "URI patterns").
 
-    A DGX H100 has links in its root only after a reset of its BMC (NVIDIA/nv-redfish 7ac2181, bmc_quirks.rs).
+    A DGX H100 may have none there until its BMC is reset (NVIDIA/nv-redfish 7ac2181, bmc_quirks.rs).
     """
     return link(root, name) or ROOT + name
 
