@@ -83,9 +83,9 @@ def test_boot_order(spec: SpecView, record: Record, bmc: BmcView) -> None:
 
 def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
     """`bios.leak_detectors[<chassis>]`: the declared number of detectors is in place, and none of them reports a leak."""
-    declared = spec["bios_leak_detectors"] or {}
+    declared = (spec["bios_leak_detectors"] or {}).get(bmc.vendor) or {}
     if not declared:
-        record.not_applicable("bios.leak_detectors", "no leak detectors are declared")
+        record.not_applicable("bios.leak_detectors", "no leak detectors are declared for vendor {}".format(bmc.vendor or "unknown"))
     for chassis, number in sorted(declared.items()):
         states = bmc.leak_detectors.get(chassis) or {}
         wet = {name: state for name, state in states.items() if state != "OK"}

@@ -14,7 +14,7 @@ from clusterctl.model.bmc_report import BmcSection
 from clusterctl_tools.bios import VENDOR_WORDS
 from clusterctl_tools.boot_order import BootOption
 from clusterctl_tools.boot_place import boot_place
-from clusterctl_tools.redfish import ROOT, Redfish, members, root_link
+from clusterctl_tools.redfish import ROOT, Redfish, members
 from support.declared_profiles import declared_profile
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented, recorded_tree

@@ -27,7 +27,7 @@ def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding
         "bios_overrides": more.pop("overrides", {}),
         "bios_firmware_pins": {"dell": pins},
         "bios_boot_order": more.pop("boot_order", []),
-        "bios_leak_detectors": more.pop("detectors", {}),
+        "bios_leak_detectors": {"dell": more.pop("detectors", {}), "hpe": {"C": 99}},
     }
     kept = (more.pop("pending", {}), more.pop("firmware", {}))
     listed = more.pop("listed", ())

@@ -40,7 +40,7 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
     pins = (variables.get(f"{role}_firmware_pins") or {}).get(vendor) or []
     versions = firmware_versions(client.get, root, [g for pin in pins for g in pin["ids"]])
     firmware = {component: bare_version(version) for component, version in versions.items()}
-    leaks = leak_states(client, root, variables.get(f"{role}_leak_detectors") or {})
+    leaks = leak_states(client, root, (variables.get(f"{role}_leak_detectors") or {}).get(vendor) or {})
     view = BmcView(vendor, current, pending, firmware, well_formed()(client.get), leak_detectors=leaks)
     if not variables.get(f"{role}_boot_order"):
         return view

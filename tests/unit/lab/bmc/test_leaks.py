@@ -45,7 +45,7 @@ def test_a_tray_has_what_its_profile_declares(monkeypatch: pytest.MonkeyPatch) -
     assert found(monkeypatch, GB200_NVL72, {}) == {CHASSIS: dict.fromkeys(DETECTORS, "OK")}
     for profile in ("profile_lab_nvl72", "profile_lab_gb200_nvl72"):
         declared = yaml.safe_load((CHECKOUT / f"inventory/lab/group_vars/{profile}/bios.yml").read_text())
-        assert declared["bios_leak_detectors"] == {CHASSIS: len(DETECTORS)}
+        assert declared["bios_leak_detectors"] == {"nvidia": {CHASSIS: len(DETECTORS)}}
 
 
 def test_a_leak_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
