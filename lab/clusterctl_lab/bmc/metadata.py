@@ -30,7 +30,7 @@ VERSIONS = {
     "SessionService": "v1_1_8",
     "SoftwareInventory": "v1_4_0",
     "Thermal": "v1_7_1",
-    "ThermalSubsystem": "v1_2_0",
+    "ThermalSubsystem": "v1_3_0",
     "UpdateService": "v1_9_0",
 }
 
