@@ -2,9 +2,9 @@
 
 from typing import Any, Collection, Dict, Iterator, Mapping
 
+from .leak_rules import leaks
 from .redfish import Redfish, entries, last_segment, link, root_link
 
-DRY = "OK"
 _NOT_IN_PLACE = frozenset({"Absent", "Disabled"})
 
 
@@ -25,7 +25,7 @@ def leak_problems(declared: Mapping[str, int], states: Mapping[str, Mapping[str,
     found = {}
     for chassis, number in sorted(declared.items()):
         known = states.get(chassis) or {}
-        wet = ["{} {}".format(name, state or "unknown") for name, state in known.items() if state != DRY]
+        wet = leaks(known)
         if wet or len(known) < number:
             found[chassis] = ", ".join(wet) or "{} of {} leak detectors are in place".format(len(known), number)
     return found

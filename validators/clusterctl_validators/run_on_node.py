@@ -15,14 +15,13 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+from clusterctl_tools.uptime import uptime_s
+
 SCHEMA_VERSION = 1
 EXIT_BAD_REQUEST = 95
 _NICE = 10
 _MOUNTS = "/proc/self/mounts"
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-# The time since the boot in /proc/PID/stat is in USER_HZ, 100 on every architecture that we support: proc_pid_stat(5), starttime.
-_TICKS_PER_S = 100
-_STARTTIME = 19
 _UNUSED = (
     "assertion",
     "cacheprovider",
@@ -123,12 +122,9 @@ def _boot_id() -> str:
 
 
 def _uptime_s() -> Optional[float]:
-    """Since its first process was started: in a container, /proc/uptime is that of its host. None where the node does not tell."""
+    """None where the node does not report it."""
     try:
-        up_s = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
-        # The name of the process, in parentheses, may contain spaces.
-        started = Path("/proc/1/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[_STARTTIME]
-        return max(0.0, round(up_s - int(started) / _TICKS_PER_S, 1))
+        return uptime_s(*(Path(p).read_text(encoding="utf-8", errors="replace") for p in ("/proc/uptime", "/proc/1/stat")))
     except (OSError, ValueError, IndexError):
         return None
 

@@ -4,6 +4,7 @@ from typing import Any, Dict, List
 
 from clusterctl_tools.bios import same, version_parts
 from clusterctl_tools.boot_order import in_order, shown
+from clusterctl_tools.leak_rules import leaks
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.record import Record, as_text
@@ -88,14 +89,14 @@ def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
         record.not_applicable("bios.leak_detectors", "no leak detectors are declared for vendor {}".format(bmc.vendor or "unknown"))
     for chassis, number in sorted(declared.items()):
         states = bmc.leak_detectors.get(chassis) or {}
-        wet = {name: state for name, state in states.items() if state != "OK"}
+        wet = leaks(states)
         record.ok(
             "bios.leak_detectors[{}]".format(chassis),
             not wet and len(states) >= number,
             expected="{} OK".format(number),
-            found=", ".join("{} {}".format(name, state or "unknown") for name, state in wet.items()) or "{} OK".format(len(states)),
+            found=", ".join(wet) or "{} OK".format(len(states)),
             severity=Severity.CRITICAL if wet else Severity.MAJOR,
-            hint="have the tray inspected for coolant before it is loaded again; a detector that has come off reports a leak, too"
+            hint="have the tray inspected for coolant before it is loaded again"
             if wet
             else "a detector is not connected, or this machine has fewer: correct bios_leak_detectors",
         )

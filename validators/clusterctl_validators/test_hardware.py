@@ -21,7 +21,7 @@ from clusterctl_validators.record import UNDECLARED, Record
 ROLE = "hardware"
 ASSERTS_ONLY = True
 Spec = Mapping[str, Any]
-# Links train, and GPUs join their fabric, for minutes after SSH answers (NVIDIA fabric manager user guide; our playbooks/reboot.yml waits up to 300 s).
+# Links train, and GPUs join their fabric, after SSH answers (docs/reference/fabric.md, "After a boot").
 AFTER_BOOT = ("hardware.gpu.fabric*", "hardware.gpu.nvlinks", "hardware.gpu.nvlink_rate", "hardware.hca.*state", "hardware.hca.rate_gbps")
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
 from clusterctl.model.power import Boot
+from clusterctl_tools.uptime import uptime_s
 
 if TYPE_CHECKING:
     from clusterctl.adapters.ssh.ssh import SshClient
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 _FILES = ("/proc/sys/kernel/random/boot_id", "/proc/uptime", "/proc/1/stat")
 _LIMIT_BYTES = 16 * 1024
-# The time since the boot in /proc/PID/stat is in USER_HZ, 100 on every architecture that we support: proc_pid_stat(5), starttime.
-_TICKS_PER_S = 100
-_STARTTIME = 19
 
 
 async def read_boot(client: SshClient, connection: Connection, limit_s: float) -> Boot:
@@ -42,8 +40,6 @@ async def read_boot(client: SshClient, connection: Connection, limit_s: float) -
 def _parse(text: str) -> Boot:
     try:
         boot_id, uptime, stat = text.splitlines()[:3]
-        # The name of the process, in parentheses, may contain spaces.
-        started_s = int(stat.rpartition(")")[2].split()[_STARTTIME]) / _TICKS_PER_S
-        return Boot(boot_id.strip(), max(0.0, round(float(uptime.split()[0]) - started_s, 1)))
+        return Boot(boot_id.strip(), uptime_s(uptime, stat))
     except (ValueError, IndexError) as e:
         raise TransportError(TransportFailure.DISCONNECTED, f"the node does not tell which boot it is: {text[:100]!r}") from e
