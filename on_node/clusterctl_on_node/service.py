@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import threading
 import time
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from clusterctl_on_node import run_folder
 from clusterctl_on_node.follower import ATTENDED, END, READ
-from clusterctl_on_node.processes import adopt_orphans, descendants, send
+from clusterctl_on_node.processes import adopt_orphans, end_descendants
 from clusterctl_on_node.trim import trimmed
 from clusterctl_on_node.worker_input import argv, environment, kwargs
 
@@ -90,6 +89,8 @@ class Service:
         printed.read()
         code = self.worker.wait()
         self.done.set()
+        if self.why:
+            end_descendants(_GRACE_S)
         if code:
             events.write(json.dumps({"event": "error", "stdout": self._last_words()}).encode() + b"\n")
         return code
@@ -114,9 +115,7 @@ class Service:
         if self.worker is None or self.done.is_set():
             return
         self.why = self.why or why
-        send(descendants(), signal.SIGTERM)
-        if not self.done.wait(_GRACE_S):
-            send(descendants(), signal.SIGKILL)
+        end_descendants(_GRACE_S)
 
     def _end(self, events: BinaryIO, what: dict[str, Any]) -> None:
         events.write(END + json.dumps(what).encode() + b"}\n")
