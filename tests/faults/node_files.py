@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.planning.devices import nvme_disks_of
 from clusterctl_lab.simulator import machine, pseudo_files, sysfs_iommu, sysfs_pci, sysfs_rdma
-from clusterctl_validators import boot_log, test_hardware, test_infiniband, test_nvidia_driver, test_nvlink_domain
+from clusterctl_validators import boot_log, test_bios, test_hardware, test_infiniband, test_nvidia_driver, test_nvlink_domain
 from clusterctl_validators.probe import CommandResult
 from clusterctl_validators.role_modules import role_of_module
 from clusterctl_validators.sources import LocalSource
-from faults import domain_outputs, gpu_outputs
+from faults import bmc_readings, domain_outputs, gpu_outputs
 from faults.snapshots import BEFORE_S, BOOT, with_address
 from faults.world import nodes, spec
 from support.checks import run_some_checks
@@ -43,6 +43,7 @@ _CHECKS = {
     test_infiniband: ("test_counters",),
     test_nvidia_driver: ("test_fabric_manager",),
     test_nvlink_domain: (),
+    test_bios: ("test_leak_detectors",),
 }
 
 
@@ -102,10 +103,11 @@ class FaultyNode(LocalSource):
 def findings(rack: Rack, node: str, only: ModuleType | None = None) -> tuple[Finding, ...]:
     """What the validators find on a node, before any load, or one of them."""
     source, roles = FaultyNode(rack, node), spec(rack.kind).roles
+    bmc = bmc_readings.reading(rack, node)
     found: list[Finding] = []
     for module, names in _CHECKS.items():
         if only in (None, module) and role_of_module(module) in roles:
-            found += run_some_checks(module, dict(roles[role_of_module(module)]), source, names).values()
+            found += run_some_checks(module, dict(roles[role_of_module(module)]), source, names, bmc).values()
     return tuple(found)
 
 

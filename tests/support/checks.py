@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+    from clusterctl_validators.bmc_view import BmcView
     from clusterctl_validators.finding import Finding
     from clusterctl_validators.sources import Source
 
@@ -41,11 +42,13 @@ def run_checks(
     return run_some_checks(module, variables, InventedNode(root, commands or {}))
 
 
-def run_some_checks(module: ModuleType, variables: dict[str, Any], source: Source, names: Sequence[str] = ()) -> dict[str, Finding]:
+def run_some_checks(
+    module: ModuleType, variables: dict[str, Any], source: Source, names: Sequence[str] = (), bmc: BmcView | None = None
+) -> dict[str, Finding]:
     """The same on any source, and only some functions of `module` where `names` has any."""
     role = role_of_module(module)
     record = Record(role)
-    fixtures: dict[str, Any] = {"spec": SpecView(role, variables), "record": record, "probe": Probe(source)}
+    fixtures: dict[str, Any] = {"spec": SpecView(role, variables), "record": record, "probe": Probe(source), "bmc": bmc}
     for name, function in vars(module).items():
         if name.startswith("test_") and inspect.isfunction(function) and (not names or name in names):
             needed = inspect.signature(function).parameters

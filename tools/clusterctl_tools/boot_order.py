@@ -6,7 +6,7 @@ The kind follows the device path where the service has one, else its alias or na
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import List, Sequence
+from typing import FrozenSet, List, Sequence
 
 KINDS = frozenset(("disk", "network", "cd", "usb", "shell"))
 # In this order: a network adapter on USB boots from the network, a partition on a USB stick from USB.
@@ -82,6 +82,16 @@ def declared_order(declared: Sequence[str], options: Sequence[BootOption]) -> Li
         if entry == declared[0] and not any(o.usable for o in meant):
             raise BootOrderError("no usable boot option is a {}, which is declared first; options: {}".format(entry, listed))
     return sorted(options, key=lambda option: _rank(declared, option))
+
+
+def override_kind(target: str) -> str:
+    """The kind that a boot override directs to (`BootSourceOverrideTarget` of Redfish); the target itself where it is none of them."""
+    return _ALIASES.get(target.lower(), target)
+
+
+def meant_first(declared: Sequence[str], options: Sequence[BootOption]) -> FrozenSet[str]:
+    """The kinds of the options that the first entry of a declaration means."""
+    return frozenset(o.kind for o in options if _is_meant(declared[0], o))
 
 
 def in_order(declared: Sequence[str], options: Sequence[BootOption]) -> bool:

@@ -24,6 +24,7 @@ class BmcView:
         resource: returns any other resource by its path (`/redfish/v1/Chassis/1`), {} if there is none; raises if the BMC does not answer.
         leak_detectors: of each chassis that was asked for, the state of each detector in place: `OK`, `Warning`, `Critical`, empty = not stated.
         boot_order: in force; `pending_boot_order` after the next reset. Both empty if it has none, or none is declared.
+        boot_override: what the next boot starts from instead (`Pxe`, `Hdd`); empty without an override, or if no order is declared.
     """
 
     vendor: str
@@ -33,6 +34,7 @@ class BmcView:
     resource: Callable[[str], Mapping[str, Any]] = _nothing
     boot_order: Sequence[BootOption] = ()
     pending_boot_order: Sequence[BootOption] = ()
+    boot_override: str = ""
     leak_detectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def attributes(self, names: Sequence[str]) -> List[str]:

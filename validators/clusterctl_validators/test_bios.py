@@ -3,7 +3,7 @@
 from typing import Any, Dict, List
 
 from clusterctl_tools.bios import same, version_parts
-from clusterctl_tools.boot_order import in_order, shown
+from clusterctl_tools.boot_order import in_order, meant_first, override_kind, shown
 from clusterctl_tools.leak_rules import leaks
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Severity
@@ -82,6 +82,20 @@ def test_boot_order(spec: SpecView, record: Record, bmc: BmcView) -> None:
     record.ok("bios.boot_order.pending", good_then, expected=expected, found=shown(bmc.pending_boot_order), hint=pending_hint)
 
 
+def test_boot_override(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """`bios.boot_order.override`: no override of the BMC directs the next boot elsewhere than the declared order does."""
+    declared = list(spec["bios_boot_order"] or [])
+    if declared:
+        target = bmc.boot_override
+        record.ok(
+            "bios.boot_order.override",
+            not target or override_kind(target) in meant_first(declared, bmc.boot_order),
+            expected="none, or {}".format(declared[0]),
+            found=target or "none",
+            hint="clear BootSourceOverrideEnabled at the BMC, or let whoever set it finish; until then the next boot does not follow the order",
+        )
+
+
 def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
     """`bios.leak_detectors[<chassis>]`: the declared number of detectors is in place, and none of them reports a leak."""
     declared = (spec["bios_leak_detectors"] or {}).get(bmc.vendor) or {}
@@ -98,7 +112,7 @@ def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
             severity=Severity.CRITICAL if wet else Severity.MAJOR,
             hint="have the tray inspected for coolant before it is loaded again"
             if wet
-            else "a detector is not connected, or this machine has fewer: correct bios_leak_detectors",
+            else "reseat the connector of the detector that is missing, or correct bios_leak_detectors if this machine has fewer",
         )
 
 

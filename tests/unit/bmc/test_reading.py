@@ -70,6 +70,20 @@ def test_recorded_services_of_real_servers_are_read(
         assert bmc.settings_path in [p.rstrip("/") for _, p in bmc.requests]
 
 
+OVERRIDES = [("Disabled", "Pxe", ""), ("Once", "Pxe", "Pxe"), ("Continuous", "Hdd", "Hdd"), ("Continuous", "None", ""), (None, None, "")]
+
+
+@pytest.mark.parametrize(("enabled", "target", "read"), OVERRIDES)
+@pytest.mark.parametrize("tree", ["libredfish-dell", "libredfish-nvidia_gb200"])
+def test_a_boot_override_is_read(tmp_path: Path, tree: str, enabled: str | None, target: str | None, read: str) -> None:
+    with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
+        system = next(r for r in bmc.tree.values() if "Bios" in r)
+        system["Boot"] |= {"BootSourceOverrideEnabled": enabled, "BootSourceOverrideTarget": target}
+        found = query_bmc(access(bmc), "bios", {**DEFAULTS, "bios_boot_order": ["disk"]})
+        assert found.boot_override == read
+        assert query_bmc(access(bmc), "bios", DEFAULTS).boot_override == ""
+
+
 REFUSED: list[tuple[str, dict[str, str], dict[str, Any], str]] = [
     ("wrong password", {"password": "other"}, {}, "HTTP 401"),
     ("unknown authority", {"ca_file": ""}, {}, "certificate"),

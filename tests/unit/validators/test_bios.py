@@ -31,7 +31,7 @@ def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding
     }
     kept = (more.pop("pending", {}), more.pop("firmware", {}))
     listed = more.pop("listed", ())
-    orders = {"boot_order": listed, "pending_boot_order": more.pop("listed_next", listed)}
+    orders = {"boot_order": listed, "pending_boot_order": more.pop("listed_next", listed), "boot_override": more.pop("override", "")}
     view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders, leak_detectors=more.pop("leaks", {}))
     return {f.check: f for f in check_role("bios", variables, view)}
 
@@ -163,6 +163,29 @@ def test_a_pending_boot_order_is_a_difference_with_a_reset_as_its_cure() -> None
     assert (found["bios.boot_order.current"].outcome, found["bios.boot_order.pending"].outcome) == (BAD, GOOD)
     assert found["bios.boot_order.current"].found.startswith("UEFI PXEv4")
     assert "a reset is pending" in found["bios.boot_order.current"].hint
+
+
+OVERRIDES: list[tuple[list[str], str, Outcome]] = [
+    (["disk"], "", GOOD),
+    (["disk"], "Hdd", GOOD),
+    (["disk"], "Pxe", BAD),
+    (["disk"], "UefiHttp", BAD),
+    (["disk"], "BiosSetup", BAD),
+    (["network", "disk"], "Pxe", GOOD),
+    (["network", "disk"], "Hdd", BAD),
+    (["Ub*"], "Hdd", GOOD),
+    (["Boot0003"], "Hdd", BAD),
+]
+
+
+@pytest.mark.parametrize(("declared", "target", "outcome"), OVERRIDES)
+def test_an_override_that_directs_the_next_boot_elsewhere_fails(declared: list[str], target: str, outcome: Outcome) -> None:
+    found = findings([], boot_order=declared, listed=[DISK, PXE], override=target)["bios.boot_order.override"]
+    assert (found.outcome, found.found) == (outcome, target or "none")
+
+
+def test_without_a_declared_order_no_override_is_judged() -> None:
+    assert "bios.boot_order.override" not in findings([], override="Pxe")
 
 
 LEAKS: list[tuple[str, dict[str, int], dict[str, dict[str, str]], tuple[Outcome, Severity, str]]] = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
 from clusterctl_tools.bios import bare_version, vendor_of
 from clusterctl_tools.boot_order import BootOrderError
-from clusterctl_tools.boot_place import boot_place
+from clusterctl_tools.boot_place import boot_place, override_places
 from clusterctl_tools.firmware_inventory import firmware_versions
 from clusterctl_tools.leak_detectors import leak_states
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, root_link, well_formed
@@ -48,7 +48,8 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
         place = boot_place(client.get, client.members, system)
     except BootOrderError as e:
         raise BmcError(str(e)) from e
-    return replace(view, boot_order=place.current, pending_boot_order=place.pending)
+    override = next((p.target for p in override_places(client.get, system) if p.target), "")
+    return replace(view, boot_order=place.current, pending_boot_order=place.pending, boot_override=override)
 
 
 def _has_bios(system: dict[str, Any]) -> bool:

@@ -1,0 +1,26 @@
+"""What a node's BMC reports that a fault can change: leak detectors, as many as its profile declares for the maker of the tray."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl_validators.bmc_view import BmcView
+from faults.world import spec
+
+if TYPE_CHECKING:
+    from faults.world import Rack
+
+_VENDOR = "nvidia"
+
+
+def reading(rack: Rack, node: str) -> BmcView:
+    """One reading; an air-cooled node has no detector."""
+    declared = spec(rack.kind).roles["bios"]["bios_leak_detectors"].get(_VENDOR, {})
+    states = {chassis: {f"LeakDetector_{i}": "OK" for i in range(number)} for chassis, number in declared.items()}
+    for change in rack.of("leak", node):
+        chassis, _, detector = change.path.partition("/")
+        if change.value:
+            states[chassis][detector] = change.value
+        else:
+            del states[chassis][detector]
+    return BmcView(_VENDOR, leak_detectors=states)
