@@ -1,4 +1,4 @@
-"""What role hardware takes from the kernel log: errors of GPUs, PCIe and memory, losses of links, and PCIe links that trained low."""
+"""What role hardware takes from the kernel log: errors of GPUs, PCIe, memory and disks, losses of links, and PCIe links that trained low."""
 
 from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
 
@@ -8,6 +8,7 @@ from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_vendor import reader_of
+from clusterctl_validators.hardware_disk_log import CHECK, judge_disk_errors
 from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
 from clusterctl_validators.probe import Probe, ProbeError
@@ -61,6 +62,16 @@ def judge_machine(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -
         errors = machine_errors.parse(window.log.text)
         judge_aer(record, errors.aer, pcie.aer_counts(probe), window, limits.aer_corrected_max)
         judge_machine_checks(record, errors.machine_checks, window, limits.mce_corrected_max)
+
+
+def judge_disks(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:
+    """Errors of disks and file systems."""
+    if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
+        record.not_applicable(CHECK, "neither GPUs nor HCAs are declared for this node")
+        return
+    window = _window(limits.hours, record, probe, CHECK)
+    if window:
+        judge_disk_errors(record, probe, window)
 
 
 def judge_links(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:

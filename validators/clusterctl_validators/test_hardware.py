@@ -377,6 +377,10 @@ def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
     hardware_kernel_log.judge_gpus(spec, _log_limits(spec), record, probe)
 
 
+def test_disk_errors(spec: Spec, record: Record, probe: Probe) -> None:
+    hardware_kernel_log.judge_disks(spec, _log_limits(spec), record, probe)
+
+
 def test_machine_errors(spec: Spec, record: Record, probe: Probe) -> None:
     """PCIe errors and machine checks."""
     hardware_kernel_log.judge_machine(spec, _log_limits(spec), record, probe)

@@ -37,6 +37,20 @@ _AER = {
 }
 
 
+# As real machines logged them (leptonai/gpud, components/disk; linux-nvme mailing list).
+_DISK = {
+    "lost": (
+        "nvme nvme3: I/O tag 22 (2016) opcode 0x2 (Admin Cmd) QID 0 timeout, reset controller",
+        "nvme nvme3: Device not ready; aborting reset, CSTS=0x1",
+        "nvme nvme3: Disabling device after reset failure: -19",
+        "I/O error, dev nvme3n1, sector 499204104 op 0x1:(WRITE) flags 0x0 phys_seg 1 prio class 2",
+    ),
+    "read_only": (
+        "EXT4-fs error (device nvme3n1p1): ext4_journal_check_start:87: comm dockerd: Detected aborted journal",
+        "EXT4-fs (nvme3n1p1): Remounting filesystem read-only",
+    ),
+    "reset": ("nvme nvme3: I/O tag 641 (c281) opcode 0x1 (I/O Cmd) QID 8 timeout, reset controller",),
+}
 # Rows that are to be remapped are announced by an XID that asks for nothing by itself.
 _LOAD_XIDS = {"xid": "95", "row_remap": "63"}
 
@@ -55,6 +69,9 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
         severity, kind, level = _AER[fault.option]
         log.log(f"pcieport {sysfs_pci.ports_of(address)[0]}: AER: {severity.split(' ')[0]} error message received from {address}", level)
         log.log(f"mlx5_core {address}: PCIe Bus Error: severity={severity}, type={kind}", level)
+    elif fault.name == "disk_error":
+        for line in _DISK[fault.option]:
+            log.log(line, "err")
     elif fault.name == "link_flaps":
         link_messages.log_losses(log, fault.device, int(fault.option))
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from clusterctl_lab.simulator import fault_effects, load, pseudo_files, state, sysfs_pci, sysfs_rdma
 from clusterctl_lab.simulator.state import Fault, Faults
+from clusterctl_validators import disk_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_sysfs_shows_a_fault_until_it_is_cleared(tmp_path: Path) -> None:
@@ -59,3 +60,12 @@ def test_faults_reduce_rates() -> None:
     assert faults.hca_factor("mlx5_2", 400) == 1.0
     assert faults.nccl_factor() == 0.76
     assert Faults((Fault("xid", "4", "79"), Fault("xid", "5", "31"))).lost_gpus() == {4}
+
+
+@pytest.mark.parametrize(("kind", "recovered"), [("lost", False), ("read_only", False), ("reset", True)])
+def test_a_disk_that_fails_is_in_the_log_as_validators_read_it(kind: str, recovered: bool) -> None:
+    log = Log()
+    fault_effects.log_fault(Fault("disk_error", "", kind), "n1", log)  # type: ignore[arg-type]
+    found = disk_errors.parse("\n".join(f"kernel: {line.partition(': ')[2]}" for line in log.lines))
+    assert len(found) == len(log.lines)
+    assert all(e.recovered for e in found) is recovered

@@ -1,0 +1,97 @@
+"""Errors of local disks and of the file systems on them, in the kernel log.
+
+Formats: Linux, drivers/nvme/host/pci.c and multipath.c, block/blk-mq.c (blk_print_req_error), fs/buffer.c, drivers/md/raid*.c, fs/ext4/super.c,
+fs/xfs/xfs_fsops.c, fs/btrfs/messages.c. Lines that real machines logged are in leptonai/gpud (4a8de33, components/disk).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Iterator, Tuple
+
+from clusterctl_validators.boot_log import MESSAGE_START, time_of
+from clusterctl_validators.probe import Probe
+
+# Lines about NVMe disks, chosen on a node: of other disks a line alone does not show whether they are in it.
+LOG_PATTERN = (
+    r"nvme\d.*(?:ailure|aborting|timeout|will reset|reset controller|failing I/O|read-?only|hut down|hutting down|orruption|errno=)"
+    r"|(?:I/O|medium) error.* dev(?:ice)? nvme|EXT4-fs error \(device nvme|Disk failure on nvme"
+)
+LOST_HINT = (
+    "drain the node and check the disk (`smartctl -x`): reseat it, replace it if the errors return. "
+    "A file system that the kernel made read-only needs a check before it is mounted again"
+)
+RECOVERED_HINT = "a disk that does this again and again fails: reseat it, update its firmware, or plan its replacement"
+
+_BLOCK = "/sys/class/block/{}"
+# A discard that a device does not support is an I/O error of no data.
+_LOST = tuple(
+    re.compile(MESSAGE_START + pattern)
+    for pattern in (
+        r"nvme (?P<device>nvme\d+): (?P<detail>(?:Disabling device after reset failure|Removing after probe failure|Device not ready; aborting).*)",
+        r"block (?P<device>nvme\d+n\d+): (?P<detail>no available path - failing I/O)",
+        r"(?:\w+: )?(?P<detail>(?:I/O|critical medium) error), dev (?P<device>[\w-]+), sector \d+(?: op 0x(?:\w+:\((?:READ|WRITE|FLUSH)\)|[012] )| flags|\s*$)",
+        r"(?P<detail>Buffer I/O error) on dev(?:ice)? (?P<device>[\w-]+), logical block",
+        r"md/raid\S*: (?P<detail>Disk failure) on (?P<device>[\w-]+)[, ]",
+        r"EXT4-fs error \(device (?P<device>[\w-]+)\): (?P<detail>.*)",
+        r"EXT4-fs \((?P<device>[\w-]+)\): (?P<detail>Remounting filesystem read-only)",
+        r"XFS \((?P<device>[\w-]+)\): (?P<detail>(?!.*xfs_fs_goingdown).*(?:Shutting down filesystem|has been shut down|orruption detected).*)",
+        r"BTRFS(?: \w+)?:? (?:error )?\(device (?P<device>[\w-]+)\):? (?P<detail>.*(?:errno=|forced readonly).*)",
+    )
+)
+_RESET = re.compile(
+    MESSAGE_START
+    + r"nvme (?P<device>nvme\d+): (?P<detail>I/O .*timeout, .*|controller is down; will reset.*|frozen state error detected, reset controller)"
+)
+# One cheap look at each line of a log that may have thousands.
+_CANDIDATE = re.compile(r"nvme|I/O error|medium error|md/raid|EXT4-fs|XFS \(|BTRFS")
+_NVME = re.compile(r"nvme(\d+)")
+# Behind the address of a SCSI disk: its target, then the host, the session of iSCSI or the port of Fibre Channel, then the interface of USB.
+_REMOTE = ("device/../../iscsi_session", "device/../../fc_remote_ports", "device/../../../bInterfaceClass")
+_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class DiskError:
+    """One line.
+
+    Attributes:
+        device: as the kernel names it: controller, disk, partition, array or mapping.
+        recovered: the driver reset the controller or repeated the command, and no data was lost.
+        time: as logged; empty without a year.
+    """
+
+    device: str
+    detail: str
+    recovered: bool
+    time: str
+
+
+def parse(text: str) -> Tuple[DiskError, ...]:
+    """The errors of a log, in its order."""
+    return tuple(_errors(text))
+
+
+def _errors(text: str) -> Iterator[DiskError]:
+    for line in filter(_CANDIDATE.search, text.splitlines()):
+        found = next((m for m in (p.match(line) for p in _LOST) if m), None)
+        recovered = None if found else _RESET.match(line)
+        match = found or recovered
+        if match:
+            yield DiskError(match.group("device"), match.group("detail").strip(), found is None, time_of(line[: match.start("detail")]))
+
+
+def is_nvme(error: DiskError) -> bool:
+    """Whether it is of an NVMe disk, by its name."""
+    return bool(_NVME.match(error.device))
+
+
+def is_local(probe: Probe, device: str, depth: int = _DEPTH) -> bool:
+    """Whether a device is in this machine: not a disk on a network, nor on USB, where a BMC shows its virtual media. One that is gone counts if it is an NVMe disk."""
+    controller = _NVME.match(device)
+    if controller:
+        return (probe.read("/sys/class/nvme/nvme{}/transport".format(controller.group(1))) or "pcie") == "pcie"
+    if device.startswith(("dm-", "md")):
+        parts = [path.rpartition("/")[2] for path in probe.glob(_BLOCK.format(device) + "/slaves/*")]
+        return depth > 0 and any(is_local(probe, part, depth - 1) for part in parts)
+    at = _BLOCK.format(device.rstrip("0123456789"))
+    return device.startswith("sd") and bool(probe.glob(at)) and not any(probe.glob("{}/{}".format(at, place)) for place in _REMOTE)
