@@ -12,6 +12,7 @@ from clusterctl_validators.spec_view import SpecView
 
 ROLE = "bios"
 SCOPE = "bmc"
+BEYOND_ROLE = ("bios.vendor", "bios.firmware", "bios.leak_detectors", "bios.boot_order.override")
 # Which attributes are read at power-on only on HGX B200 is not confirmed, so each is read back after a warm reboot.
 COLD = {"bios.attributes[*].current": "bios.attributes[*].pending"}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.admission.decide import configuration_reasons, decide_admission, gate_reasons
 from clusterctl.core.ansible_series import is_older
+from clusterctl.core.check_names import names_check
 from clusterctl.core.declared_kernel import runs_another_kernel, split_at_kernel
 from clusterctl.core.lemons.demands import demand, owes_full
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
@@ -201,7 +202,7 @@ def _old_python(known: PlanInput) -> NodePlan | None:
 
 def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
     """A node on which a check fails and no role is left that could repair it."""
-    if options.all_roles or _can_change(roles, known.traits):
+    if options.all_roles or set(roles) - _asserting(known.findings, known.traits):
         return None
     reasons = _beyond_roles(known)
     if not reasons:
@@ -218,7 +219,7 @@ def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
 
 
 def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions, traits: ValidatorTraits) -> tuple[str, ...]:
-    """The roles that have something to do, in the node's own order; asserting roles only in company of others.
+    """The roles that have something to do, in the node's own order; those that would only assert in company of others.
 
     Where another kernel than the declared one runs, every later role has: what it verified was built for that kernel.
     """
@@ -228,7 +229,8 @@ def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions
     rebuilt = set(split_at_kernel(tuple(node.spec.roles), traits)[1]) if runs_another_kernel(findings, traits) else set()
     roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven or r in rebuilt)
     chosen = tuple(r for r in roles if not options.roles or r in options.roles)
-    return chosen if everything or _can_change(chosen, traits) else tuple(r for r in chosen if r not in proven)
+    idle = _asserting(findings, traits) - rebuilt
+    return chosen if everything or set(chosen) - idle else tuple(r for r in chosen if r not in proven)
 
 
 def refuse_alone(plan: Plan, alone: Mapping[str, str]) -> Plan:
@@ -289,8 +291,16 @@ def _blocking(findings: NodeFindings) -> int:
     return sum(f.outcome not in GOOD and f.severity is not Severity.MINOR for f in findings.findings)
 
 
-def _can_change(roles: Iterable[str], traits: ValidatorTraits) -> bool:
-    return any(not traits.asserts_only(r) for r in roles)
+def _beyond_role(finding: Finding, traits: ValidatorTraits) -> bool:
+    return traits.asserts_only(finding.role) or names_check(traits.of(finding.role).beyond_role, finding.check)
+
+
+def _asserting(findings: NodeFindings, traits: ValidatorTraits) -> frozenset[str]:
+    """The roles that change nothing on this node: at all, or because everything of theirs that is bad is beyond them."""
+    bad = _own_bad(findings, traits)
+    mended = {f.role for f in bad if not _beyond_role(f, traits)}
+    declared = {role for role in traits.by_role if traits.asserts_only(role)}
+    return frozenset(declared | {f.role for f in bad} - mended)
 
 
 def _own_bad(findings: NodeFindings, traits: ValidatorTraits) -> list[Finding]:
@@ -354,7 +364,7 @@ def _plan(
     exit_code: ExitCode = ExitCode.OK,
 ) -> NodePlan:
     failing = [f for f in known.findings.findings if f.outcome is Outcome.FAIL]
-    asserts = known.traits.asserts_only
+    beyond = [_beyond_role(f, known.traits) for f in failing]
     return NodePlan(
         node=known.node.name,
         action=action,
@@ -363,9 +373,9 @@ def _plan(
         status=known.findings.status,
         detail=known.findings.detail,
         roles=roles,
-        asserting=frozenset(filter(asserts, roles)),
-        changes=tuple(_change(f) for f in failing if not asserts(f.role)),
-        beyond_roles=tuple(_change(f) for f in failing if asserts(f.role)),
+        asserting=_asserting(known.findings, known.traits) & set(roles),
+        changes=tuple(_change(f) for f, b in zip(failing, beyond, strict=True) if not b),
+        beyond_roles=tuple(_change(f) for f, b in zip(failing, beyond, strict=True) if b),
         unknown=tuple(UnknownCheck(f.role, f.check, f.reason) for f in known.findings.findings if f.outcome is Outcome.COULD_NOT_RUN),
         reasons=reasons,
         exit_code=exit_code,

@@ -79,6 +79,35 @@ def test_a_role_that_asserts_runs_only_in_company_of_roles_that_change() -> None
     assert made.nodes[0].changing_roles == made.roles == ("hugepages",)
 
 
+LEAK, BIOS = finding("bios.leak_detectors[Chassis_0]", Outcome.FAIL), finding("bios.attributes[SMT].current", Outcome.FAIL)
+UNPINNED = finding("bios.firmware[bmc]", Outcome.FAIL)
+
+
+def test_a_check_that_its_own_role_does_not_mend_is_beyond_it() -> None:
+    made = plan_of([node("n1", GOOD, LEAK, UNPINNED)])
+    (planned,) = made.nodes
+    assert (planned.action, planned.roles, planned.changes) == (PlannedAction.QUARANTINE, (), ())
+    assert [c.check for c in planned.beyond_roles] == [LEAK.check, UNPINNED.check]
+    assert check_exit_code(made) is plan_exit_code(made) is ExitCode.VALIDATOR_FAILED
+
+
+def test_a_role_that_would_only_assert_runs_before_others_change_the_node() -> None:
+    (planned,) = plan_of([node("n1", LEAK, PAGES)]).nodes
+    assert (planned.action, set(planned.roles), planned.changing_roles) == (PlannedAction.PROVISION, {"bios", "hugepages"}, ("hugepages",))
+
+
+def test_a_role_that_mends_one_of_its_checks_is_applied() -> None:
+    made = plan_of([node("n1", LEAK, BIOS)])
+    (planned,) = made.nodes
+    assert (planned.action, planned.changing_roles, [c.check for c in planned.changes]) == (
+        PlannedAction.PROVISION,
+        ("bios",),
+        [BIOS.check],
+    )
+    assert [c.check for c in planned.beyond_roles] == [LEAK.check]
+    assert check_exit_code(made) is ExitCode.CHANGES_PENDING
+
+
 def test_what_a_plan_leaves_as_it_is_is_no_pending_change() -> None:
     minor = replace(PAGES, severity=Severity.MINOR)
     record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")

@@ -159,6 +159,7 @@ BROKEN: list[tuple[str, str]] = [
     ('VERSIONS = {"asset.bmc": ("", "")}\n', "'asset.bmc': the component, and the check of its model"),
     ('VERSIONS = {"asset.bmc": ("BMC", "asset.model[*]")}\n', r"one \* for the item"),
     ('ABOUT_OTHERS = "asset.x"\n', "is not a tuple of texts"),
+    ('BEYOND_ROLE = "asset.x"\n', "is not a tuple of texts"),
     ('AFTER_BOOT = "asset.x"\n', "is not a tuple of texts"),
     ("def test_a():\n    pass\n\nASSERTS_ONLY = True\n", r"test_asset\.py:4: ASSERTS_ONLY: declared after the first function or class"),
 ]
