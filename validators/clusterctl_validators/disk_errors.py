@@ -5,10 +5,10 @@ fs/xfs/xfs_fsops.c, fs/btrfs/messages.c. Lines that real machines logged are in 
 """
 
 import re
-from dataclasses import dataclass
 from typing import Iterator, Tuple
 
 from clusterctl_validators.boot_log import MESSAGE_START, time_of
+from clusterctl_validators.logged_error import LoggedError
 from clusterctl_validators.probe import Probe
 
 # Lines about NVMe disks, chosen on a node: of other disks a line alone does not show whether they are in it.
@@ -50,37 +50,21 @@ _REMOTE = ("device/../../iscsi_session", "device/../../fc_remote_ports", "device
 _DEPTH = 3
 
 
-@dataclass(frozen=True)
-class DiskError:
-    """One line.
-
-    Attributes:
-        device: as the kernel names it: controller, disk, partition, array or mapping.
-        recovered: the driver reset the controller or repeated the command, and no data was lost.
-        time: as logged; empty without a year.
-    """
-
-    device: str
-    detail: str
-    recovered: bool
-    time: str
-
-
-def parse(text: str) -> Tuple[DiskError, ...]:
+def parse(text: str) -> Tuple[LoggedError, ...]:
     """The errors of a log, in its order."""
     return tuple(_errors(text))
 
 
-def _errors(text: str) -> Iterator[DiskError]:
+def _errors(text: str) -> Iterator[LoggedError]:
     for line in filter(_CANDIDATE.search, text.splitlines()):
         found = next((m for m in (p.match(line) for p in _LOST) if m), None)
         recovered = None if found else _RESET.match(line)
         match = found or recovered
         if match:
-            yield DiskError(match.group("device"), match.group("detail").strip(), found is None, time_of(line[: match.start("detail")]))
+            yield LoggedError(match.group("device"), match.group("detail").strip(), found is None, time_of(line[: match.start("detail")]))
 
 
-def is_nvme(error: DiskError) -> bool:
+def is_nvme(error: LoggedError) -> bool:
     """Whether it is of an NVMe disk, by its name."""
     return bool(_NVME.match(error.device))
 

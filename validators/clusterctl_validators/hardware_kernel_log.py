@@ -1,4 +1,4 @@
-"""What role hardware takes from the kernel log: errors of GPUs, PCIe, memory and disks, losses of links, and PCIe links that trained low."""
+"""What role hardware takes from the kernel log: errors of GPUs, PCIe, memory, disks and adapters, losses of links, and PCIe links that trained low."""
 
 from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
 
@@ -8,7 +8,7 @@ from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_vendor import reader_of
-from clusterctl_validators.hardware_disk_log import CHECK, judge_disk_errors
+from clusterctl_validators.hardware_device_log import DISKS, judge_adapters, judge_disk_errors
 from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
 from clusterctl_validators.probe import Probe, ProbeError
@@ -67,15 +67,15 @@ def judge_machine(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -
 def judge_disks(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:
     """Errors of disks and file systems."""
     if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
-        record.not_applicable(CHECK, "neither GPUs nor HCAs are declared for this node")
+        record.not_applicable(DISKS, "neither GPUs nor HCAs are declared for this node")
         return
-    window = _window(limits.hours, record, probe, CHECK)
+    window = _window(limits.hours, record, probe, DISKS)
     if window:
         judge_disk_errors(record, probe, window)
 
 
 def judge_links(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:
-    """Losses of the HCAs' links, and PCIe bandwidth below what is declared."""
+    """Errors of the HCAs, losses of their links, and PCIe bandwidth below what is declared."""
     if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
         record.not_applicable("hardware.link_log", "neither GPUs nor HCAs are declared for this node")
         return
@@ -85,6 +85,7 @@ def judge_links(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> 
     events = link_log.parse(window.log.text)
     hcas = _present_hcas(spec, probe)
     judge_flaps(record, events, hcas, window, limits.link_flaps_max)
+    judge_adapters(record, {hca.name: hca.address for hca in hcas}, window)
     paths = [path_of(probe, hca, spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]) for hca in hcas]
     judge_bandwidth(record, "hardware.pcie_bandwidth.hcas", window, events.bandwidths, paths)
     found = pcie.gpu_functions(probe) if spec["hardware_gpus"] else {}

@@ -19,7 +19,7 @@ from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
-from clusterctl_validators.disk_errors import LOG_PATTERN as DISK_LOG_PATTERN
+from clusterctl_validators import adapter_errors, disk_errors
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class LoadErrorsSettings(GateSettings):
 
 
 class LoadErrors(Gate[LoadErrorsSettings]):
-    """Passes when no error counter grew above its limit, the kernel logged no error of a GPU or a disk, and the node did not reboot while the other gates ran."""
+    """Passes when no error counter grew above its limit, the kernel logged no error of a GPU, a disk or an adapter, and the node did not reboot while the other gates ran."""
 
     name = "load_errors"
     scope = Scope.BURN_IN
@@ -122,7 +122,13 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         vendor = subject.gpu_vendor
         commands = (*vendor.counter_commands, *(vendor.link_counter_commands if links else ())) if subject.gpus else ()
         version = vendor.version_command if subject.gpus else ()
-        argv = ("python3", "error_snapshot.py", "--log", f"{vendor.log_pattern}|{DISK_LOG_PATTERN}", *commands)
+        argv = (
+            "python3",
+            "error_snapshot.py",
+            "--log",
+            f"{vendor.log_pattern}|{disk_errors.LOG_PATTERN}|{adapter_errors.LOG_PATTERN}",
+            *commands,
+        )
         timeout_s = at_level(subject.profile.settings_of(self).timeout_s, level)
         return GateStep(self.name, name, self.tool, Side.SOLO, argv, timeout_s, batch, version_argv=version)
 

@@ -10,7 +10,7 @@ from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_validators import disk_errors
+from clusterctl_validators import adapter_errors, disk_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.error_limits import GrowthLimit
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
     from clusterctl_validators.gpu import GpuEvent, GpuVendor
+    from clusterctl_validators.logged_error import LoggedError
 
 _SECONDS_PER_MINUTE = 60.0
 # An MMU fault (XID 31) of an H100 takes 170 characters.
@@ -66,15 +67,13 @@ def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnap
     found = tuple(_found(this))
     if found:
         return found
-    detail = (
-        f"no error counter grew above its limit and no error of a GPU or a disk was logged in {this.minutes * _SECONDS_PER_MINUTE:.0f} s"
-    )
+    detail = f"no error counter grew above its limit and no error of a GPU, a disk or an adapter was logged in {this.minutes * _SECONDS_PER_MINUTE:.0f} s"
     return (this.result(Outcome.PASS, "growth", expected="none above its limit", found="none", detail=detail),)
 
 
 def _found(this: _Comparison) -> Iterator[GateResult]:
     yield from _logged(this)
-    yield from _disks(this)
+    yield from _devices(this)
     yield from _incomplete(this)
     try:
         then, now = (s.all_counters(this.allowed.vendor) for s in (this.before, this.after))
@@ -199,23 +198,26 @@ def _logged(this: _Comparison) -> Iterator[GateResult]:
         )
 
 
-def _disks(this: _Comparison) -> Iterator[GateResult]:
-    """One result for each NVMe disk: a failure if data was lost, a warning where its driver recovered."""
-    errors = disk_errors.parse("\n".join(this.after.log_since(this.before.uptime_s)))
-    by_disk: dict[str, list[disk_errors.DiskError]] = {}
-    for error in filter(disk_errors.is_nvme, errors):
-        by_disk.setdefault(error.device, []).append(error)
-    for device, own in by_disk.items():
+def _devices(this: _Comparison) -> Iterator[GateResult]:
+    """One result for each NVMe disk and adapter: a failure if something was lost, a warning where driver or device went on by itself."""
+    text = "\n".join(this.after.log_since(this.before.uptime_s))
+    alike: dict[tuple[str, str], list[LoggedError]] = {}
+    for error in filter(disk_errors.is_nvme, disk_errors.parse(text)):
+        alike.setdefault(("disk", error.device), []).append(error)
+    for error in adapter_errors.parse(text):
+        alike.setdefault(("adapter", error.device), []).append(error)
+    for (metric, device), own in alike.items():
         lost = [e for e in own if not e.recovered]
+        hints = disk_errors if metric == "disk" else adapter_errors
         yield this.result(
             Outcome.FAIL if lost else Outcome.WARN,
             "kernel_log",
-            metric="disk",
+            metric=metric,
             device=device,
             expected="none",
             found=(lost or own)[0].detail[:_EVENT_LIMIT],
             detail=f"logged under load, {len(own)} times" if len(own) > 1 else "logged under load",
-            hint=disk_errors.LOST_HINT if lost else disk_errors.RECOVERED_HINT,
+            hint=hints.LOST_HINT if lost else hints.RECOVERED_HINT,
             reason=GateReason.RAISED_BY_LOAD,
             value=float(len(own)),
             unit="count",

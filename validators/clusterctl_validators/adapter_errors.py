@@ -1,0 +1,52 @@
+"""Errors of mlx5 adapters and of their modules (cable, transceiver) in the kernel log.
+
+Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func) and events.c (port_module, temp_warn). Which of them are fatal:
+NVIDIA/NVSentinel, docs/nic-health-monitor.md. "Detected insufficient power on the PCIe slot" is not read: servers
+that work log it for every adapter at every boot (of 27 W on a DGX Spark).
+"""
+
+import re
+from typing import Iterator, Tuple
+
+from clusterctl_validators.boot_log import MESSAGE_START, time_of
+from clusterctl_validators.logged_error import LoggedError
+
+LOG_PATTERN = (
+    r"mlx5_core .*(?:health compromised|Health issue observed|leak of a command resource|recovery flow aborted|PCI slot is unavailable"
+    r"|Port module event\[error\]|High temperature on sensors)"
+)
+LOST_HINT = (
+    "drain the node and reboot it; if the adapter logs it again, power-cycle the node, update the adapter's firmware, then replace the adapter. "
+    "Where it was too hot, check fans and inlet first"
+)
+RECOVERED_HINT = (
+    "a module that is too hot or badly seated takes its link down: check fans, reseat the cable and transceivers, then replace them"
+)
+
+_ADAPTER = r"mlx5_core (?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? .*?"
+_LOST = re.compile(
+    MESSAGE_START
+    + _ADAPTER
+    + r"(?P<detail>device's health compromised.*|\w+\(0x\w+\)(?: \w+,)? timeout\. Will cause a leak of a command resource"
+    + r"|health recovery flow aborted.*|PCI slot is unavailable|Health issue observed, (?!.*severity\([4-7]\)).*)"
+)
+_WARNED = re.compile(
+    MESSAGE_START
+    + _ADAPTER
+    + r"(?P<detail>Health issue observed, .*severity\([4-7]\).*|Port module event\[error\]: .*|High temperature on sensors.*)"
+)
+
+
+def parse(text: str) -> Tuple[LoggedError, ...]:
+    """The errors of a log by the PCI addresses of the adapters, in its order."""
+    return tuple(_errors(text))
+
+
+def _errors(text: str) -> Iterator[LoggedError]:
+    for line in text.splitlines():
+        if "mlx5_core " not in line:
+            continue
+        lost = _LOST.match(line)
+        found = lost or _WARNED.match(line)
+        if found:
+            yield LoggedError(found.group("device"), found.group("detail").strip(), lost is None, time_of(line[: found.start("device")]))
