@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
+from clusterctl.adapters.bmc.event_log import log_entry
 from clusterctl.adapters.bmc.host_power import BmcLimits, HostPower
 from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl.adapters.bmc.read_report import read_report
@@ -116,3 +118,59 @@ def test_no_tray_of_a_known_maker_is_refused_for_the_name_of_its_bmc() -> None:
     for profile in ("profile_gb200_nvl72", "profile_gb300_nvl72"):
         declared = declared_profile(profile).roles["bios"]["bios_attributes"]
         assert [vendor for vendor in VENDOR_WORDS.values() if declared.get(vendor) is None] == []
+
+
+XIDS = "/redfish/v1/Chassis/HGX_GPU_1/LogServices"
+
+
+def test_logs_of_chassis(tmp_path: Path) -> None:
+    """The links are recorded of a GB200; the log XID below them is that of a GH200, whose entries are not public."""
+    tree = recorded_tree("libredfish-nvidia_gb200")
+    tree[XIDS] = {"Members": [{"@odata.id": f"{XIDS}/XID"}]}
+    tree[f"{XIDS}/XID"] = {"Id": "XID", "Entries": {"@odata.id": f"{XIDS}/XID/Entries"}}
+    tree[f"{XIDS}/XID/Entries"] = {
+        "Members": [{"Id": "3", "Created": "2026-11-20T09:00:00+00:00", "Message": "XID 79", "Severity": "Critical"}]
+    }
+    with Bmc(tree, tmp_path, writable=False) as bmc:
+        found = read_report(access(bmc), BmcLimits(5), [BmcSection.LOG], 3)
+    assert [(e.log, e.message) for e in found.log] == [("HGX_GPU_1/XID", "XID 79")]
+    with Bmc(tree, tmp_path, writable=False) as bmc:
+        read_report(access(bmc), BmcLimits(5), [s for s in BmcSection if s is not BmcSection.ACCOUNTS], 3)
+        chassis = [path for method, path in bmc.requests if re.fullmatch(r"/redfish/v1/Chassis/[^/]+/?", path)]
+    assert len(chassis) == len(set(chassis)), "each is read once, for its sensors and its logs"
+
+
+def test_an_event_of_two_logs_is_shown_once(tmp_path: Path) -> None:
+    tree = invented()
+    system = next(path for path, r in tree.items() if "Bios" in r)
+    tree[system]["LogServices"] = {"@odata.id": f"{system}/LogServices"}
+    tree[f"{system}/LogServices"] = {"Members": [{"@odata.id": f"{system}/LogServices/{name}"} for name in ("EventLog", "SEL")]}
+    event = {"Id": "205753", "Created": "2024-08-21T05:28:05+00:00", "Severity": "OK", "Message": "TEMP_SSD_02 sensor crossed a threshold"}
+    other = {**event, "Id": "205754"}
+    for name, members_ in (("EventLog", [event, other]), ("SEL", [{**event, "EntryType": "SEL"}])):
+        tree[f"{system}/LogServices/{name}"] = {"Id": name, "Entries": {"@odata.id": f"{system}/LogServices/{name}/Entries"}}
+        tree[f"{system}/LogServices/{name}/Entries"] = {"Members": members_}
+    with Bmc(tree, tmp_path, writable=False) as bmc:
+        found = read_report(access(bmc), BmcLimits(5), [BmcSection.LOG], 3)
+    assert [(e.log, e.id) for e in found.log] == [("EventLog", "205753"), ("EventLog", "205754")]
+
+
+CPER: dict[str, Any] = {"Oem": {"Nvidia": {"NvIpSignature": "PCIe", "NvSeverity": "Corrected", "SectionType": "NVIDIA CPER Error Section"}}}
+RECORDS = [
+    ({"CPER": CPER}, "Warning", "FaultLog Dump Entry: CPER PCIe Corrected"),
+    ({"CPER": {"SectionType": "e19e3d16"}}, "", "FaultLog Dump Entry: CPER e19e3d16"),
+    ({"CPER": {"Oem": {"Nvidia": {"Severity": "Fatal"}}}}, "Critical", "FaultLog Dump Entry: CPER Fatal"),
+    (
+        {"CPER": {"Oem": {"Nvidia": {"NvIpSignature": "DRAM-CHANNELS", "NvSeverity": "None"}}}},
+        "",
+        "FaultLog Dump Entry: CPER DRAM-CHANNELS",
+    ),
+    ({"CPER": CPER, "Severity": "OK"}, "OK", "FaultLog Dump Entry: CPER PCIe Corrected"),
+    ({"CPER": None}, "", "FaultLog Dump Entry"),
+]
+
+
+@pytest.mark.parametrize(("fields", "severity", "message"), RECORDS)
+def test_an_error_record_in_a_log(fields: dict[str, Any], severity: str, message: str) -> None:
+    entry = log_entry("FaultLog", {"Id": "7", "Name": "FaultLog Dump Entry", "DiagnosticDataType": "CPER", **fields})
+    assert (entry.severity, entry.message) == (severity, message)

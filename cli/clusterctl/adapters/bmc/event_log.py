@@ -1,7 +1,8 @@
-"""The event logs of a BMC: below the system (Supermicro, HPE's IML, OpenBMC), below the manager (Dell's Sel and Lclog), or both."""
+"""The event logs of a BMC: below the system (Supermicro, HPE's IML, OpenBMC), the manager (Dell's Sel and Lclog), or a chassis (NVIDIA's XIDs of each GPU)."""
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 _NO_EVENTS = ("dump", "hostlogger", "journal", "postcode", "crashdump", "debugtoken")
 # A Lifecycle log of Dell has thousands of entries, newest first.
 _MOST_READ = 2000
+# Of NVIDIA's CPERs, as a GH200 of NVIDIA/ncx-infra-controller-core (7f17b53) has them, to those of Redfish.
+_CPER_SEVERITIES = {"Informational": "OK", "Corrected": "Warning", "Recoverable": "Critical", "Fatal": "Critical"}
+_CHASSIS = re.compile(r"/Chassis/([^/]+)/")
 _CONTENT = frozenset({"Created", "EventTimestamp", "Message", "MessageId", "Severity"})
 
 
@@ -32,8 +36,16 @@ def newest_first(found: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
     return tuple(sorted(found, key=lambda e: e.created, reverse=True))
 
 
+def without_copies(found: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
+    """Each event once: OpenBMC shows those of its SEL in the log EventLog, too, by the same number."""
+    kept: dict[tuple[str, str, str], LogEntry] = {}
+    for entry in found:
+        kept.setdefault((entry.id, entry.created, entry.message), entry)
+    return tuple(kept.values())
+
+
 def log_services(client: Redfish, owners: Iterable[dict[str, Any]]) -> list[str]:
-    """The paths of the logs of these systems and managers that have events.
+    """The paths of the logs of these systems, managers and chassis that have events.
 
     Raises:
         BmcError: a list of logs cannot be read.
@@ -55,16 +67,33 @@ def read_one_log(client: Redfish, path: str, most: int) -> list[LogEntry]:
         # Links only (HPE), oldest or newest first: the newest are at one of the ends.
         ends = members if len(members) <= 2 * most else [*members[:most], *members[-most:]]
         whole = [client.get(str(m["@odata.id"])) for m in ends if m.get("@odata.id")]
-    found = [log_entry(str(service.get("Id") or path), e) for e in whole if e]
+    found = [log_entry(_name(path, service), e) for e in whole if e]
     return list(newest_first(found))[:most]
 
 
 def log_entry(log: str, entry: dict[str, Any]) -> LogEntry:
     """From the resource of an entry."""
+    text = entry.get("Message") or entry.get("MessageId") or entry.get("EntryCode") or entry.get("Name") or ""
+    cper, severity = _cper(entry)
     return LogEntry(
         log=log,
         id=str(entry.get("Id") or ""),
         created=str(entry.get("Created") or entry.get("EventTimestamp") or ""),
-        severity=str(entry.get("Severity") or ""),
-        message=str(entry.get("Message") or entry.get("MessageId") or entry.get("EntryCode") or entry.get("Name") or ""),
+        severity=str(entry.get("Severity") or severity),
+        message=": ".join(t for t in (str(text), cper) if t),
     )
+
+
+def _name(path: str, service: dict[str, Any]) -> str:
+    """Of a log: a chassis is named with it, because each GPU has a log XID."""
+    name, place = str(service.get("Id") or path), _CHASSIS.search(path)
+    return f"{place[1]}/{name}" if place else name
+
+
+def _cper(entry: dict[str, Any]) -> tuple[str, str]:
+    """What and how severe the error record is that an entry stands for (UEFI, Common Platform Error Record); both empty if it is none."""
+    record = entry.get("CPER") or {}
+    own = (record.get("Oem") or {}).get("Nvidia") or {}
+    severity = next((str(s) for s in (own.get("NvSeverity"), own.get("Severity")) if s and s != "None"), "")
+    words = ("CPER", own.get("NvIpSignature") or record.get("SectionType"), severity)
+    return (" ".join(str(w) for w in words if w), _CPER_SEVERITIES.get(severity, "")) if record else ("", "")

@@ -51,10 +51,14 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
                     break
         return tuple(found)
 
-    logs = section(BmcSection.LOG, lambda: event_log.log_services(client, [*_systems(client, root), *managers]))
-    log = event_log.newest_first(each(BmcSection.LOG, logs, lambda path: event_log.read_one_log(client, path, entries)))
-    chassis = section(BmcSection.SENSORS, lambda: list(client.members(root_link(root, "Chassis"))))
-    read = each(BmcSection.SENSORS, chassis, lambda path: sensors.read_sensors(client, root, path))
+    of_chassis = BmcSection.SENSORS if BmcSection.SENSORS in sections else BmcSection.LOG
+    paths = section(of_chassis, lambda: list(client.members(root_link(root, "Chassis"))))
+    chassis = each(of_chassis, paths, lambda path: [client.linked(path)])
+    read = each(BmcSection.SENSORS, chassis, lambda one: sensors.read_sensors(client, root, one))
+    owners = (*section(BmcSection.LOG, lambda: _systems(client, root)), *managers, *chassis)
+    logs = dict.fromkeys(each(BmcSection.LOG, owners, lambda owner: event_log.log_services(client, [owner])))
+    found = each(BmcSection.LOG, tuple(logs), lambda path: event_log.read_one_log(client, path, entries))
+    log = event_log.newest_first(event_log.without_copies(found))
     network = each(BmcSection.PROTOCOLS, managers, lambda manager: _protocols(client, manager))
     open_to_all = client.answers_without_account(root_link(root, "Systems")) if BmcSection.PROTOCOLS in sections else None
     consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))

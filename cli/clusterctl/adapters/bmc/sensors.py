@@ -23,15 +23,14 @@ _EXPAND = "?$expand=.($levels=1)"
 _WHOLE = frozenset({"Id", "Name"})
 
 
-def read_sensors(client: Redfish, root: dict[str, Any], path: str) -> list[Sensor]:
-    """Every sensor that is present of the chassis at `path`.
+def read_sensors(client: Redfish, root: dict[str, Any], chassis: dict[str, Any]) -> list[Sensor]:
+    """Every sensor that is present of a chassis.
 
     Raises:
-        BmcError: the chassis or one of its sensors cannot be read, or does not exist.
+        BmcError: one of its sensors cannot be read, or does not exist.
     """
-    chassis = client.linked(path)
     tables = [client.linked(link(chassis, name)) for name in ("Thermal", "Power") if link(chassis, name)]
-    name = str(chassis.get("Id") or path)
+    name = str(chassis.get("Id") or chassis.get("@odata.id") or "")
     if tables:
         return [s for table in tables for s in table_sensors(name, table)]
     if link(chassis, "Sensors"):
