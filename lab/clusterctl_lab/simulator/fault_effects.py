@@ -51,6 +51,14 @@ _DISK = {
     ),
     "reset": ("nvme nvme3: I/O tag 641 (c281) opcode 0x1 (I/O Cmd) QID 8 timeout, reset controller",),
 }
+# As ConnectX-7 and -8 logged them (NVIDIA/NVSentinel and leptonai/gpud, tests).
+_ADAPTER = {
+    "failed": (
+        "print_health_info:431:(pid 0): Health issue observed, firmware internal error, severity(3) ERROR:",
+        "poll_health:825:(pid 0): device's health compromised - reached miss count",
+    ),
+    "hot": ("Port module event[error]: module 0, Cable error, High Temperature",),
+}
 # Rows that are to be remapped are announced by an XID that asks for nothing by itself.
 _LOAD_XIDS = {"xid": "95", "row_remap": "63"}
 
@@ -69,6 +77,10 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
         severity, kind, level = _AER[fault.option]
         log.log(f"pcieport {sysfs_pci.ports_of(address)[0]}: AER: {severity.split(' ')[0]} error message received from {address}", level)
         log.log(f"mlx5_core {address}: PCIe Bus Error: severity={severity}, type={kind}", level)
+    elif fault.name == "hca_firmware":
+        address = machine.THIS.hca_addresses[machine.THIS.hca_names.index(fault.device)]
+        for line in _ADAPTER[fault.option]:
+            log.log(f"mlx5_core {address}: {line}", "err")
     elif fault.name == "disk_error":
         for line in _DISK[fault.option]:
             log.log(line, "err")

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.simulator import fault_effects, load, pseudo_files, state, sysfs_pci, sysfs_rdma
+from clusterctl_lab.simulator import fault_effects, load, machine, pseudo_files, state, sysfs_pci, sysfs_rdma
 from clusterctl_lab.simulator.state import Fault, Faults
-from clusterctl_validators import disk_errors
+from clusterctl_validators import adapter_errors, disk_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,3 +69,12 @@ def test_a_disk_that_fails_is_in_the_log_as_validators_read_it(kind: str, recove
     found = disk_errors.parse("\n".join(f"kernel: {line.partition(': ')[2]}" for line in log.lines))
     assert len(found) == len(log.lines)
     assert all(e.recovered for e in found) is recovered
+
+
+@pytest.mark.parametrize(("kind", "recovered"), [("failed", False), ("hot", True)])
+def test_an_adapter_that_fails_is_in_the_log_as_validators_read_it(kind: str, recovered: bool) -> None:
+    log = Log()
+    fault_effects.log_fault(Fault("hca_firmware", "mlx5_2", kind), "n1", log)  # type: ignore[arg-type]
+    found = adapter_errors.parse("\n".join(f"kernel: {line.partition(': ')[2]}" for line in log.lines))
+    assert {(e.device, e.recovered) for e in found} == {(machine.THIS.hca_addresses[2], recovered)}
+    assert len(found) == len(log.lines)
