@@ -23,6 +23,8 @@ RECOVERED_HINT = (
     "a module that is too hot or badly seated takes its link down: check fans, reseat the cable and transceivers, then replace them"
 )
 
+# An adapter logs dozens of lines while its driver starts.
+_WORDS = ("compromised", "Health issue", "leak of a command", "recovery flow", "unavailable", "event[error]", "High temperature")
 _ADAPTER = r"mlx5_core (?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? .*?"
 _LOST = re.compile(
     MESSAGE_START
@@ -44,7 +46,7 @@ def parse(text: str) -> Tuple[LoggedError, ...]:
 
 def _errors(text: str) -> Iterator[LoggedError]:
     for line in text.splitlines():
-        if "mlx5_core " not in line:
+        if "mlx5_core " not in line or not any(word in line for word in _WORDS):
             continue
         lost = _LOST.match(line)
         found = lost or _WARNED.match(line)

@@ -25,7 +25,7 @@ RECOVERED_HINT = "a disk that does this again and again fails: reseat it, update
 _BLOCK = "/sys/class/block/{}"
 # A discard that a device does not support is an I/O error of no data.
 _LOST = tuple(
-    re.compile(MESSAGE_START + pattern)
+    re.compile(pattern)
     for pattern in (
         r"nvme (?P<device>nvme\d+): (?P<detail>(?:Disabling device after reset failure|Removing after probe failure|Device not ready; aborting).*)",
         r"block (?P<device>nvme\d+n\d+): (?P<detail>no available path - failing I/O)",
@@ -39,11 +39,9 @@ _LOST = tuple(
     )
 )
 _RESET = re.compile(
-    MESSAGE_START
-    + r"nvme (?P<device>nvme\d+): (?P<detail>I/O .*timeout, .*|controller is down; will reset.*|frozen state error detected, reset controller)"
+    r"nvme (?P<device>nvme\d+): (?P<detail>I/O .*timeout, .*|controller is down; will reset.*|frozen state error detected, reset controller)"
 )
-# One cheap look at each line of a log that may have thousands.
-_CANDIDATE = re.compile(r"nvme|I/O error|medium error|md/raid|EXT4-fs|XFS \(|BTRFS")
+_MESSAGE = re.compile(MESSAGE_START)
 _NVME = re.compile(r"nvme(\d+)")
 # Behind the address of a SCSI disk: its target, then the host, the session of iSCSI or the port of Fibre Channel, then the interface of USB.
 _REMOTE = ("device/../../iscsi_session", "device/../../fc_remote_ports", "device/../../../bInterfaceClass")
@@ -56,12 +54,21 @@ def parse(text: str) -> Tuple[LoggedError, ...]:
 
 
 def _errors(text: str) -> Iterator[LoggedError]:
-    for line in filter(_CANDIDATE.search, text.splitlines()):
-        found = next((m for m in (p.match(line) for p in _LOST) if m), None)
-        recovered = None if found else _RESET.match(line)
+    # A log may have thousands of lines, of which few name a disk.
+    named = (n for n in text.splitlines() if "nvme" in n or " error" in n or "-fs" in n or "XFS (" in n or "BTRFS" in n or "md/raid" in n)
+    for line in named:
+        at = _start(line)
+        found = next((m for m in (p.match(line, at) for p in _LOST) if m), None)
+        recovered = None if found else _RESET.match(line, at)
         match = found or recovered
         if match:
             yield LoggedError(match.group("device"), match.group("detail").strip(), found is None, time_of(line[: match.start("detail")]))
+
+
+def _start(line: str) -> int:
+    """Where the driver's own message begins."""
+    found = _MESSAGE.match(line)
+    return found.end() if found else 0
 
 
 def is_nvme(error: LoggedError) -> bool:
