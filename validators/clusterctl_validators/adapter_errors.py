@@ -1,8 +1,7 @@
 """Errors of mlx5 adapters and of their modules (cable, transceiver) in the kernel log.
 
-Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func) and events.c (port_module, temp_warn). Which of them are fatal:
-NVIDIA/NVSentinel, docs/nic-health-monitor.md. "Detected insufficient power on the PCIe slot" is not read: servers
-that work log it for every adapter at every boot (of 27 W on a DGX Spark).
+Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func) and events.c (port_module, temp_warn, mlx5_pcie_event). Which of them
+are fatal: NVIDIA/NVSentinel, docs/nic-health-monitor.md; leptonai/gpud (issue 348) has the power of a slot inspected.
 """
 
 import re
@@ -13,7 +12,7 @@ from clusterctl_validators.logged_error import LoggedError
 
 LOG_PATTERN = (
     r"mlx5_core .*(?:health compromised|Health issue observed|leak of a command resource|recovery flow aborted|PCI slot is unavailable"
-    r"|Port module event\[error\]|High temperature on sensors)"
+    r"|Port module event\[error\]|High temperature on sensors|Detected insufficient power)"
 )
 LOST_HINT = (
     "drain the node and reboot it; if the adapter logs it again, power-cycle the node, update the adapter's firmware, then replace the adapter. "
@@ -24,7 +23,16 @@ RECOVERED_HINT = (
 )
 
 # An adapter logs dozens of lines while its driver starts.
-_WORDS = ("compromised", "Health issue", "leak of a command", "recovery flow", "unavailable", "event[error]", "High temperature")
+_WORDS = (
+    "compromised",
+    "Health issue",
+    "leak of a command",
+    "recovery flow",
+    "unavailable",
+    "event[error]",
+    "High temperature",
+    "insufficient",
+)
 _ADAPTER = r"mlx5_core (?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? .*?"
 _LOST = re.compile(
     MESSAGE_START
@@ -35,7 +43,7 @@ _LOST = re.compile(
 _WARNED = re.compile(
     MESSAGE_START
     + _ADAPTER
-    + r"(?P<detail>Health issue observed, .*severity\([4-7]\).*|Port module event\[error\]: .*|High temperature on sensors.*)"
+    + r"(?P<detail>Health issue observed, .*severity\([4-7]\).*|Port module event\[error\]: .*|High temperature on sensors.*|Detected insufficient power on the PCIe slot.*)"
 )
 
 
