@@ -19,7 +19,8 @@ LOST_HINT = (
     "Where it was too hot, check fans and inlet first"
 )
 RECOVERED_HINT = (
-    "a module that is too hot or badly seated takes its link down: check fans, reseat the cable and transceivers, then replace them"
+    "a module that is too hot or badly seated takes its link down: check fans, reseat the cable and transceivers, then replace them. "
+    "Where the slot has too little power, check the riser and its power cable"
 )
 
 # An adapter logs dozens of lines while its driver starts.
