@@ -8,6 +8,10 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ENDED = "ZX"
@@ -21,7 +25,7 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def descendants() -> list[int]:
+def descendants() -> set[int]:
     """All processes below this one that have not ended, from /proc."""
     children: dict[int, list[int]] = {}
     for entry in os.scandir("/proc"):
@@ -31,17 +35,22 @@ def descendants() -> list[int]:
                 state, parent = stat.rpartition(")")[2].split()[:2]
                 if state not in _ENDED:
                     children.setdefault(int(parent), []).append(int(entry.name))
-    found: list[int] = []
+    found: set[int] = set()
     waiting = list(children.get(os.getpid(), []))
     while waiting:
         one = waiting.pop()
-        found.append(one)
+        found.add(one)
         waiting += children.get(one, [])
     return found
 
 
 def end_descendants(grace_s: float) -> None:
-    """Terminate them, also those that start meanwhile; kill what still runs after `grace_s`.
+    """End all processes below this one, as `end_all` does."""
+    end_all(descendants, grace_s)
+
+
+def end_all(find: Callable[[], set[int]], grace_s: float) -> None:
+    """Terminate the processes that `find` returns, also those that start meanwhile; kill what still runs after `grace_s`.
 
     None is left when it returns, except one in uninterruptible sleep, for which it waits no longer than 5 s.
     """
@@ -49,7 +58,7 @@ def end_descendants(grace_s: float) -> None:
     asked: set[int] = set()
     passes_without = 0
     while passes_without < _EMPTY_PASSES and time.monotonic() < deadline + _UNKILLABLE_S:
-        left = set(descendants())
+        left = find()
         if time.monotonic() < deadline:
             send(left - asked, signal.SIGTERM)
             asked |= left

@@ -90,8 +90,9 @@ def override_kind(target: str) -> str:
 
 
 def meant_first(declared: Sequence[str], options: Sequence[BootOption]) -> FrozenSet[str]:
-    """The kinds of the options that the first entry of a declaration means."""
-    return frozenset(o.kind for o in options if _is_meant(declared[0], o))
+    """The kinds of boot option that the first entry of a declaration means: itself where it is one, else those of the options that it names."""
+    first = declared[0]
+    return frozenset((first,)) if first in KINDS else frozenset(o.kind for o in options if _is_meant(first, o))
 
 
 def in_order(declared: Sequence[str], options: Sequence[BootOption]) -> bool:

@@ -24,16 +24,7 @@ RECOVERED_HINT = (
 )
 
 # An adapter logs dozens of lines while its driver starts.
-_WORDS = (
-    "compromised",
-    "Health issue",
-    "leak of a command",
-    "recovery flow",
-    "unavailable",
-    "event[error]",
-    "High temperature",
-    "insufficient",
-)
+_CANDIDATE = re.compile(LOG_PATTERN)
 _ADAPTER = r"mlx5_core (?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? .*?"
 _LOST = re.compile(
     MESSAGE_START
@@ -55,7 +46,7 @@ def parse(text: str) -> Tuple[LoggedError, ...]:
 
 def _errors(text: str) -> Iterator[LoggedError]:
     for line in text.splitlines():
-        if "mlx5_core " not in line or not any(word in line for word in _WORDS):
+        if "mlx5_core " not in line or not _CANDIDATE.search(line):
             continue
         lost = _LOST.match(line)
         found = lost or _WARNED.match(line)

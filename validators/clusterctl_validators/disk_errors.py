@@ -23,7 +23,7 @@ LOST_HINT = (
 RECOVERED_HINT = "a disk that does this again and again fails: reseat it, update its firmware, or plan its replacement"
 
 _BLOCK = "/sys/class/block/{}"
-# A discard that a device does not support is an I/O error of no data.
+# Assumed: no disk in order logs such a line; one that encrypts itself and is locked may, until it is unlocked. A discard that a device does not support is an I/O error of no data.
 _LOST = tuple(
     re.compile(pattern)
     for pattern in (

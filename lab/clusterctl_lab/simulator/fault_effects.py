@@ -51,7 +51,7 @@ _DISK = {
     ),
     "reset": ("nvme nvme3: I/O tag 641 (c281) opcode 0x1 (I/O Cmd) QID 8 timeout, reset controller",),
 }
-# As ConnectX-7 and -8 logged them (NVIDIA/NVSentinel and leptonai/gpud, tests).
+# As ConnectX-7 and -8 logged them (NVIDIA/NVSentinel and leptonai/gpud, tests). Assumed: the port of an adapter whose firmware failed shows its last state.
 _ADAPTER = {
     "failed": (
         "print_health_info:431:(pid 0): Health issue observed, firmware internal error, severity(3) ERROR:",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.event_log import log_entry
+from clusterctl.adapters.bmc.event_log import log_entry, without_copies
 from clusterctl.adapters.bmc.host_power import BmcLimits, HostPower
 from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl.adapters.bmc.read_report import read_report
@@ -153,6 +153,13 @@ def test_an_event_of_two_logs_is_shown_once(tmp_path: Path) -> None:
     with Bmc(tree, tmp_path, writable=False) as bmc:
         found = read_report(access(bmc), BmcLimits(5), [BmcSection.LOG], 3)
     assert [(e.log, e.id) for e in found.log] == [("EventLog", "205753"), ("EventLog", "205754")]
+
+
+def test_two_events_without_a_time_may_be_different_ones() -> None:
+    entry = {"Id": "1", "Message": "Power on"}
+    assert len(without_copies([log_entry("Sel", entry), log_entry("Lclog", entry)])) == 2
+    timed = {**entry, "Created": "2024-08-21T05:28:05+00:00"}
+    assert len(without_copies([log_entry("Sel", timed), log_entry("Lclog", timed)])) == 1
 
 
 CPER: dict[str, Any] = {"Oem": {"Nvidia": {"NvIpSignature": "PCIe", "NvSeverity": "Corrected", "SectionType": "NVIDIA CPER Error Section"}}}

@@ -184,6 +184,10 @@ def test_an_override_that_directs_the_next_boot_elsewhere_fails(declared: list[s
     assert (found.outcome, found.found) == (outcome, target or "none")
 
 
+def test_an_override_as_declared_passes_where_no_option_of_its_kind_is_listed() -> None:
+    assert findings([], boot_order=["disk"], listed=[PXE], override="Hdd")["bios.boot_order.override"].outcome is GOOD
+
+
 def test_without_a_declared_order_no_override_is_judged() -> None:
     assert "bios.boot_order.override" not in findings([], override="Pxe")
 

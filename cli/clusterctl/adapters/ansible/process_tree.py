@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from pathlib import Path
 
-_POLL_S = 0.05
-_EMPTY_PASSES = 2
-_UNKILLABLE_S = 5.0
+from clusterctl_on_node.processes import end_all
+
 _READS = 5
 
 
@@ -27,23 +25,8 @@ def find_processes(marker: str) -> set[int]:
 
 
 def end_processes(marker: str, grace_s: float = 5.0) -> None:
-    """Terminate all processes with `marker`, also those that start meanwhile; kill what still runs after `grace_s`.
-
-    None is left when it returns, except one in uninterruptible sleep, for which it waits no longer than 5 s.
-    """
-    deadline = time.monotonic() + grace_s
-    asked: set[int] = set()
-    passes_without = 0
-    while passes_without < _EMPTY_PASSES and time.monotonic() < deadline + _UNKILLABLE_S:
-        left = find_processes(marker)
-        if time.monotonic() < deadline:
-            _signal(left - asked, signal.SIGTERM)
-            asked |= left
-        else:
-            _signal(left, signal.SIGKILL)
-        # a parent that forks and ends while /proc is read hides its child from one pass
-        passes_without = 0 if left else passes_without + 1
-        time.sleep(_POLL_S)
+    """End all processes with `marker`: none is left when it returns (`end_all`)."""
+    end_all(lambda: find_processes(marker), grace_s)
 
 
 def _environment(entry: Path) -> bytes:
@@ -62,11 +45,3 @@ def _has_program(entry: Path) -> bool:
         return bool((entry / "exe").readlink())
     except FileNotFoundError:
         return False
-
-
-def _signal(pids: set[int], number: signal.Signals) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NO_EVENTS = ("dump", "hostlogger", "journal", "postcode", "crashdump", "debugtoken")
 # A Lifecycle log of Dell has thousands of entries, newest first.
 _MOST_READ = 2000
-# Of NVIDIA's CPERs, as a GH200 of NVIDIA/ncx-infra-controller-core (7f17b53) has them, to those of Redfish.
+# Severities of NVIDIA's CPERs to those of Redfish. A GH200 of NVIDIA/ncx-infra-controller-core (7f17b53) has the first two. Assumed: the others are named as UEFI has them.
 _CPER_SEVERITIES = {"Informational": "OK", "Corrected": "Warning", "Recoverable": "Critical", "Fatal": "Critical"}
 _CHASSIS = re.compile(r"/Chassis/([^/]+)/")
 _CONTENT = frozenset({"Created", "EventTimestamp", "Message", "MessageId", "Severity"})
@@ -37,10 +37,10 @@ def newest_first(found: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
 
 
 def without_copies(found: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
-    """Each event once: OpenBMC shows those of its SEL in the log EventLog, too, by the same number."""
-    kept: dict[tuple[str, str, str], LogEntry] = {}
+    """Each event once: OpenBMC shows those of its SEL in the log EventLog, too, by the same number and time. Without a time, two may be different events."""
+    kept: dict[tuple[str, ...], LogEntry] = {}
     for entry in found:
-        kept.setdefault((entry.id, entry.created, entry.message), entry)
+        kept.setdefault((entry.id, entry.created, entry.message, "" if entry.created else entry.log), entry)
     return tuple(kept.values())
 
 
