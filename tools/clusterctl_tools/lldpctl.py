@@ -19,15 +19,23 @@ class Neighbour:
     ports: List[str]
 
 
-def parse(text: str) -> Dict[str, Neighbour]:
-    """Neighbour by interface; interfaces without one are left out. Raises UnreadableLldpError."""
+def parse(text: str) -> Dict[str, List[Neighbour]]:
+    """Neighbours by interface; interfaces without one are left out. Raises UnreadableLldpError.
+
+    lldpd lists an interface once for each neighbour that it hears there, and does not know which is at the end of the cable (lldpd/lldpd issues 421, 669).
+    """
+    found: Dict[str, List[Neighbour]] = {}
     try:
         interfaces = json.loads(text)["lldp"].get("interface", {})
         # One interface is an object, several can be a list of objects.
         rows = interfaces if isinstance(interfaces, list) else [interfaces]
-        return {name: _neighbour(row) for group in rows for name, row in group.items()}
+        for name, row in (item for group in rows for item in group.items()):
+            neighbour = _neighbour(row)
+            if neighbour not in found.setdefault(name, []):
+                found[name].append(neighbour)
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise UnreadableLldpError("lldpctl -f json: {}: {}".format(type(e).__name__, e)) from e
+    return found
 
 
 def _neighbour(row: Dict[str, Any]) -> Neighbour:

@@ -1,6 +1,7 @@
 """Errors of mlx5 adapters and of their modules (cable, transceiver) in the kernel log.
 
-Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func) and events.c (port_module, temp_warn, mlx5_pcie_event). Which of them
+Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func) and events.c (port_module, temp_warn, mlx5_pcie_event), main.c
+(mlx5_pci_err_detected). Sensors 3 and 4 of a "Fatal error" are resets on purpose. Which of them
 are fatal: NVIDIA/NVSentinel, docs/nic-health-monitor.md; leptonai/gpud (issue 348) has the power of a slot inspected.
 """
 
@@ -12,7 +13,7 @@ from clusterctl_validators.logged_error import LoggedError
 
 LOG_PATTERN = (
     r"mlx5_core .*(?:health compromised|Health issue observed|leak of a command resource|recovery flow aborted|PCI slot is unavailable"
-    r"|Port module event\[error\]|High temperature on sensors|Detected insufficient power)"
+    r"|Fatal error [125] detected|mlx5_pci_err_detected|Port module event\[error\]|High temperature on sensors|Detected insufficient power)"
 )
 LOST_HINT = (
     "drain the node and reboot it; if the adapter logs it again, power-cycle the node, update the adapter's firmware, then replace the adapter. "
@@ -30,12 +31,13 @@ _LOST = re.compile(
     MESSAGE_START
     + _ADAPTER
     + r"(?P<detail>device's health compromised.*|\w+\(0x\w+\)(?: \w+,)? timeout\. Will cause a leak of a command resource"
-    + r"|health recovery flow aborted.*|PCI slot is unavailable|Health issue observed, (?!.*severity\([4-7]\)).*)"
+    + r"|health recovery flow aborted.*|PCI slot is unavailable|Fatal error [125] detected|Health issue observed, (?!.*severity\([4-7]\)).*)"
 )
 _WARNED = re.compile(
     MESSAGE_START
     + _ADAPTER
-    + r"(?P<detail>Health issue observed, .*severity\([4-7]\).*|Port module event\[error\]: .*|High temperature on sensors.*|Detected insufficient power on the PCIe slot.*)"
+    + r"(?P<detail>Health issue observed, .*severity\([4-7]\).*|Port module event\[error\]: .*|High temperature on sensors.*|Detected insufficient power on the PCIe slot.*"
+    + r"|mlx5_pci_err_detected Device state = .* Enter, pci channel state = .*)"
 )
 
 

@@ -76,12 +76,17 @@ def _by_lldp(probe: Probe, device: str, port: int) -> Peer:
     if result.error or result.rc != 0:
         raise NoPeerError("lldpctl: {}".format(result.error or result.stderr.strip()), unplugged=False)
     try:
-        neighbour = lldpctl.parse(result.stdout).get(interface)
+        found = lldpctl.parse(result.stdout).get(interface, [])
     except lldpctl.UnreadableLldpError as e:
         raise NoPeerError(str(e), unplugged=False) from e
-    if neighbour is None:
+    if not found:
         raise NoPeerError("no LLDP neighbour on {}".format(interface or "an absent interface"), unplugged=True)
-    return Peer((neighbour.name,), tuple(neighbour.ports))
+    peers = [Peer((neighbour.name,), tuple(neighbour.ports)) for neighbour in found]
+    if len(peers) > 1:
+        raise NoPeerError(
+            "{} LLDP neighbours on {}, a cable has one: {}".format(len(peers), interface, ", ".join(map(str, peers))), unplugged=False
+        )
+    return peers[0]
 
 
 def _by_fabric(probe: Probe, device: str, port: int) -> Peer:

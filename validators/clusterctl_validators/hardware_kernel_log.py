@@ -1,6 +1,6 @@
 """What role hardware takes from the kernel log: errors of GPUs, PCIe, memory, disks and adapters, losses of links, and PCIe links that trained low."""
 
-from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_validators import link_log, machine_errors, pcie
@@ -10,7 +10,7 @@ from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_device_log import DISKS, judge_adapters, judge_disk_errors
 from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
-from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
+from clusterctl_validators.hardware_log import Window, judge_aer, judge_aer_of_parts, judge_gpu_events, judge_machine_checks
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
@@ -61,7 +61,16 @@ def judge_machine(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -
     if window:
         errors = machine_errors.parse(window.log.text)
         judge_aer(record, errors.aer, pcie.aer_counts(probe), window, limits.aer_corrected_max)
+        if any(not e.corrected for e in errors.aer):
+            judge_aer_of_parts(record, errors.aer, window, _addresses(spec, probe))
         judge_machine_checks(record, errors.machine_checks, window, limits.mce_corrected_max)
+
+
+def _addresses(spec: Spec, probe: Probe) -> Dict[str, str]:
+    gpus = _known_gpus(reader_of(probe, spec["hardware_gpu_vendor"])) if spec["hardware_gpus"] else ()
+    found = {"hardware.gpu[{}].aer".format(gpu.index): gpu.bus_id for gpu in gpus}
+    found.update({"hardware.hca[{}].aer".format(hca.name): hca.address for hca in _present_hcas(spec, probe)})
+    return found
 
 
 def judge_disks(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:

@@ -15,6 +15,7 @@ from clusterctl_validators.record import Record
 _MOST = 5
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}")
 _UNDECLARED = "not declared for this node"
+_RESEAT = "drain the node, power it off and reseat the device, its riser or cable; replace it if the errors return"
 
 
 class Window:
@@ -101,9 +102,13 @@ def _warn_of(record: Record, notable: Sequence[GpuEvent], window: Window, gpus: 
 
 
 def _is_at(gpu: Gpu, address: str) -> bool:
-    """Whether a GPU is at an address of the log, which may lack the function and the upper half of the domain."""
-    own, logged = (_ADDRESS.search(text.lower()) for text in (gpu.bus_id, address))
-    return own is not None and logged is not None and own.group() == logged.group()
+    return _same_slot(gpu.bus_id, address)
+
+
+def _same_slot(address: str, logged: str) -> bool:
+    """Whether a device is at an address of the log, which may lack the function and the upper half of the domain."""
+    own, other = (_ADDRESS.search(text.lower()) for text in (address, logged))
+    return own is not None and other is not None and own.group() == other.group()
 
 
 def judge_aer(
@@ -121,10 +126,21 @@ def judge_aer(
             expected="none {}".format(window),
             found=_listed(map(_text, bad)) or _listed(counted) or "none",
             severity=severity,
-            hint="drain the node, power it off and reseat the device, its riser or cable; replace it if the errors return",
+            hint=_RESEAT,
         )
     corrected = [e for e in recent if e.corrected]
     _limit(record, window, "hardware.aer.corrected", corrected_max, events=corrected, hint="a device reseated or replaced ends them")
+
+
+def judge_aer_of_parts(record: Record, events: Tuple[MachineError, ...], window: Window, parts: Mapping[str, str]) -> None:
+    """One finding more for each GPU and HCA that has uncorrected errors; `parts`: check -> PCI address."""
+    bad = [e for e in events if not e.corrected and window.holds(_time(e))]
+    for check, address in parts.items():
+        own = [e for e in bad if _same_slot(address, e.device)]
+        if own:
+            severity = Severity.CRITICAL if any(e.fatal for e in own) else Severity.MAJOR
+            shown = _listed(map(_text, own))
+            record.ok(check, False, expected="none {}".format(window), found=shown, severity=severity, hint=_RESEAT)
 
 
 def judge_machine_checks(record: Record, events: Tuple[MachineError, ...], window: Window, corrected_max: int) -> None:

@@ -6,9 +6,10 @@ from typing import List, Match, Pattern, Tuple
 
 from clusterctl_validators.boot_log import MESSAGE_START, Runner, parse_log, read_log, time_of
 
-# A MIG instance stands behind the address: `Xid (PCI:0000:01:00 GPU-I:05): 94`.
+# A MIG instance, and a compute instance in it, stand behind the address: `Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 94`
+# (NVIDIA/open-gpu-kernel-modules 129479b, src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
 _XID = re.compile(
-    MESSAGE_START + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:[0-9a-fA-F]+)?\): (?P<code>\d+)(?:, (?P<detail>.*))?"
+    MESSAGE_START + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (?P<code>\d+)(?:, (?P<detail>.*))?"
 )
 # The first line of an SXid states whether it is fatal; lines with its severity number and data follow.
 _SXID = re.compile(

@@ -54,6 +54,9 @@ _RECOVERIES: Dict[str, Action] = {
     "Drain and Reset": Action.RESET_GPU,
     "Drain P2P": Action.DRAIN_P2P,
     "Node Reboot Required": Action.RESTART_BM,
+    # the words of driver 610
+    "PF FLR": Action.RESET_GPU,
+    "OS Reboot": Action.RESTART_BM,
 }
 _NEW_RECOVERY = re.compile(r" to 0x[0-9a-fA-F]+ \(([^)]*)\)\s*$")
 

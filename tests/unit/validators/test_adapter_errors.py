@@ -28,6 +28,8 @@ LOST = (
     "mlx5_core 0000:64:00.0: cb_timeout_handler:877:(pid 9): cmd[3]: ACCESS_REG(0x805) Async, timeout. Will cause a leak of a command resource",
     "mlx5_core 0000:64:00.0: print_health_info:431:(pid 0): Health issue observed, firmware internal error, severity(3) ERROR:",
     "mlx5_core 0000:64:00.0: Health issue observed, High temperature, severity(2) CRITICAL:",
+    "mlx5_core 0000:64:00.0: poll_health:1083:(pid 0): Fatal error 1 detected",
+    "mlx5_core 0000:64:00.0: print_health_info:491:(pid 0): PCI slot is unavailable",
     "mlx5_core 0000:64:00.0: mlx5_health_try_recover:335:(pid 3): health recovery flow aborted, PCI reads still not working",
 )
 WARNED = (
@@ -35,12 +37,15 @@ WARNED = (
     "mlx5_core 0000:64:00.0: mlx5_port_module_event:1131:(pid 0): Port module event[error]: module 0, Cable error, Bad or shorted cable/module",
     "mlx5_core 0000:64:00.0: temp_warn:304:(pid 0): High temperature on sensors with bit set 0x0000000000000001",
     "mlx5_core 0000:64:00.0: print_health_info:431:(pid 0): Health issue observed, High temperature, severity(4) WARNING:",
+    "mlx5_core 0000:64:00.0: mlx5_pci_err_detected Device state = 1 health sensors: 1 pci_status: 1. Enter, pci channel state = 2",
     "mlx5_core 0000:64:00.0: mlx5_pcie_event:299:(pid 268269): Detected insufficient power on the PCIe slot (27W).",
 )
 NOTHING = (
     "mlx5_core 0000:64:00.0: Port module event: module 0, Cable plugged",
     "mlx5_core 0000:64:00.0: mlx5_pcie_event:297:(pid 11): PCIe slot power capability was not advertised.",
     "mlx5_core 0000:64:00.0: mlx5_cmd_out_err:838:(pid 1): ACCESS_REG(0x805) op_mod(0x1) failed, status bad resource(0x5), syndrome (0x305684), err(-22)",
+    "mlx5_core 0000:64:00.0: mlx5_pci_err_detected Device state = 2 pci_status: 0. Exit, result = 3, need reset",
+    "mlx5_core 0000:64:00.0: poll_health:1083:(pid 0): Fatal error 4 detected",
     "mlx5_core 0000:64:00.0: firmware version: 28.43.1014",
     "Memory cgroup out of memory: Killed process 7 (mlx5_core 0000:64:00.0: device's health compromised - reached miss count)",
 )

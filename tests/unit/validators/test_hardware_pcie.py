@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import boot_log
+from clusterctl_validators import boot_log, machine_errors
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import Probe
@@ -265,6 +265,30 @@ def test_times_of_all_formats(time: str) -> None:
             ["pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from 0000:61:00.0 (no details found)"],
             {"hardware.aer.fatal"},
         ),
+        # Linux before 6.16 and since.
+        (
+            [
+                "pcieport 0000:60:03.0: DPC: containment event, status:0x0005 source:0x6100",
+                "pcieport 0000:60:03.0: DPC: ERR_FATAL detected",
+                "pcieport 0000:60:03.0: AER: broadcast error_detected message",
+            ],
+            {"hardware.aer.fatal"},
+        ),
+        (
+            ["pcieport 0000:60:03.0: DPC: containment event, status:0x200d, ERR_FATAL received from 0000:61:00.0"],
+            {"hardware.aer.fatal"},
+        ),
+        (
+            ["pcieport 0000:60:03.0: DPC: containment event, status:0x0009: unmasked uncorrectable error detected"],
+            {"hardware.aer.fatal"},
+        ),
+        (
+            [
+                "pcieport 0000:60:03.0: DPC: containment event, status:0x1f67 source:0x0000",
+                "pcieport 0000:60:03.0: DPC: software trigger detected",
+            ],
+            {},
+        ),
     ],
 )
 def test_the_wordings_of_all_kernels(lines: list[str], shown: set[str], root: Path) -> None:
@@ -278,6 +302,45 @@ def test_an_error_and_its_announcement_are_one(root: Path) -> None:
     announced = f"{TIME} kernel: pcieport 0000:60:01.0: AER: Uncorrectable (Fatal) error message received from 0000:61:00.0\n"
     findings = check(root, journal=announced + f"{TIME} {AER.format('', 'Uncorrectable (Fatal)')}")
     assert findings["hardware.aer.fatal"].found.count("0000:61:00.0") == 1
+
+
+def errors_of(*lines: str) -> list[tuple[str, bool]]:
+    found = machine_errors.parse("".join(f"{TIME} kernel: {line}\n" for line in lines)).aer
+    assert all(boot_log.time_of(e.before) == TIME for e in found)
+    return [(e.device, e.fatal) for e in found]
+
+
+def test_a_port_that_disabled_its_link_names_the_device_behind_it() -> None:
+    old = "pcieport 0001:60:03.0: DPC: containment event, status:0x0005 source:0x3401", "pcieport 0001:60:03.0: DPC: ERR_FATAL detected"
+    assert errors_of(*old) == [("0001:34:00.1", True)]
+    new = "pcieport 0001:60:03.0: DPC: containment event, status:0x200b, ERR_NONFATAL received from 0001:34:1f.1"
+    assert errors_of(new) == [("0001:34:1f.1", True)]
+
+
+def test_what_a_port_contained_is_fatal_whatever_its_details_say() -> None:
+    lines = (
+        "pcieport 0004:00:00.0: DPC: containment event, status:0x1f01 source:0x0000",
+        "pcieport 0004:00:00.0: DPC: unmasked uncorrectable error detected",
+        "pcieport 0004:00:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Receiver ID)",
+    )
+    assert errors_of(*lines) == [("0004:00:00.0", True)]
+
+
+def test_the_details_of_another_device_do_not_hide_an_announced_error() -> None:
+    lines = (
+        "pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from 0000:61:00.0",
+        "nvme 0000:05:00.0: PCIe Bus Error: severity=Uncorrectable (Non-Fatal), type=Transaction Layer, (Requester ID)",
+    )
+    assert errors_of(*lines) == [("0000:61:00.0", True), ("0000:05:00.0", False)]
+
+
+def test_an_uncorrected_error_is_a_finding_of_its_adapter(root: Path) -> None:
+    write_files(function(root, "infiniband/mlx5_0"), {"uevent": "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:61:00.0\n"})
+    found = check(root, journal=f"{TIME} {AER.format('', 'Uncorrected (Non-Fatal)')}{TIME} {AER.format('', 'Corrected')}")
+    assert set(bad(found)) == {"hardware.aer.nonfatal", "hardware.hca[mlx5_0].aer"}
+    own = found["hardware.hca[mlx5_0].aer"]
+    assert (own.found, own.severity) == (f"Uncorrected (Non-Fatal), Data Link Layer at 0000:61:00.0 ({TIME})", Severity.MAJOR)
+    assert own.hint == found["hardware.aer.nonfatal"].hint
 
 
 def test_a_log_that_does_not_reach_back_to_the_boot_proves_nothing(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""XIDs of the kernel log as findings of their GPUs."""
+"""XIDs and PCIe errors of the kernel log as findings of their GPUs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ SIGNAL = "149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 01 (0x00000226 0x00000002 0x0
 IGNORED = "145, RLW_REMAP Nonfatal XC1 i0 Link -1 (0x00000082 0x00000100 0x00000000 0x00000000 0x00000000 0x00000000)"
 
 
-def found_in(root: Path, journal: str, query: CommandResult | str, **variables: object) -> dict[str, Finding]:
+def found_in(
+    root: Path, journal: str, query: CommandResult | str, test: str = "test_kernel_log", **variables: object
+) -> dict[str, Finding]:
     source = InventedNode(root, {QUERY: query, JOURNAL: BOOTED + journal})
-    return run_some_checks(module, declared("hardware", **variables), source, ("test_kernel_log",))
+    return run_some_checks(module, declared("hardware", **variables), source, (test,))
 
 
 def failed(root: Path, journal: str, query: CommandResult | str) -> dict[str, Finding]:
@@ -71,3 +73,12 @@ def test_an_xid_that_is_a_warning_stays_one_beside_another_that_fails(tmp_path: 
 
 def test_a_tolerated_xid_is_no_warning(tmp_path: Path) -> None:
     assert not warned(tmp_path, logged("0a", SIGNAL), hardware_xids_tolerated=[149])
+
+
+def test_an_uncorrected_pcie_error_is_a_finding_of_its_gpu(tmp_path: Path) -> None:
+    contained = "pcieport 0000:00:01.0: DPC: containment event, status:0x200d, ERR_FATAL received from 0000:0a:00.0"
+    found = found_in(tmp_path, f"2026-11-20T09:00:00+00:00 kernel: {contained}\n", smi_xml(), "test_machine_errors")
+    failing = {k: f for k, f in found.items() if f.outcome is Outcome.FAIL}
+    assert set(failing) == {"hardware.aer.fatal", "hardware.gpu[2].aer"}
+    assert failing["hardware.gpu[2].aer"].severity is Severity.CRITICAL
+    assert failing["hardware.gpu[2].aer"].hint.startswith("drain the node, power it off and reseat the device")

@@ -10,7 +10,7 @@ from clusterctl_validators import boot_log, kernel_log
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.kernel_log import KernelEvents
 from clusterctl_validators.probe import CommandResult
-from clusterctl_validators.xid_catalogue import CATALOGUE, HARMLESS, HINTS, Action, action_for
+from clusterctl_validators.xid_catalogue import CATALOGUE, HARMLESS, HINTS, Action, action_for, recovery_action
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -142,3 +142,23 @@ def test_the_catalogue() -> None:
     assert action_for(12345) is Action.CONTACT_SUPPORT
     assert set(Action) - HARMLESS == set(HINTS)
     assert len(CATALOGUE) > 100
+
+
+@pytest.mark.parametrize("instance", ["", " GPU-I:05", " GPU-I:01 GPU-CI:02", " GPU-I:00 GPU-CI:00"])
+def test_an_xid_of_a_part_of_a_gpu(instance: str) -> None:
+    line = f"[  400.000001] NVRM: Xid (PCI:0000:1b:00{instance}): 94, pid=7194, name=python, Contained: CE User Channel (0x9). RST: No, D-RST: No"
+    (event,) = kernel_log.parse(f"[    0.000000] Linux version 6.8\n{line}\n").xids
+    assert (event.code, event.pci) == (94, "0000:1b:00")
+
+
+@pytest.mark.parametrize(
+    ("words", "action"),
+    [
+        ("0x0 (None) to 0x1 (PF FLR)", Action.RESET_GPU),
+        ("0x0 (None) to 0x2 (OS Reboot)", Action.RESTART_BM),
+        ("0x0 (None) to 0x2 (Node Reboot Required)", Action.RESTART_BM),
+        ("0x0 (None) to 0x9 (Something New)", Action.ACTION_IN_MESSAGE),
+    ],
+)
+def test_the_action_that_a_driver_recommends(words: str, action: Action) -> None:
+    assert recovery_action(f"GPU recovery action changed from {words}") is action
