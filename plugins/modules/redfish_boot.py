@@ -43,7 +43,7 @@ description:
   - With O(disk_once) it makes the next boot start from the disk, whatever the order. Where the order starts with a disk already, nothing is written.
 extends_documentation_fragment: [clusterctl.gpu.bmc, clusterctl.gpu.bmc.writing]
 options:
-  order: {description: "Kinds (disk, network, cd, usb, shell), globs over names, or references, first to last.", type: list, elements: str, default: []}
+  order: {description: "Kinds (disk, network, cd, usb, shell), references, or globs over names and references, first to last.", type: list, elements: str, default: []}
   disk_once: {description: Boot once from the disk., type: bool, default: false}
 author: clusterctl authors
 """
@@ -149,15 +149,17 @@ def _override(bmc: Redfish, places: Sequence[OverridePlace]) -> str:
         if place.targets and "Hdd" not in place.targets:
             why = f"it offers no override to Hdd, only to {', '.join(place.targets)}"
             continue
-        override = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Hdd", "BootSourceOverrideMode": "UEFI"}
-        try:
-            bmc.patch(place.path, {"Boot": override}, place.etag or "*")
-        except RefusedError as e:
-            why = f"HTTP {e.status}: {e.message}"
-        except BmcError as e:
-            why = str(e)
-        else:
-            return ""
+        override = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Hdd"}
+        # iLO 5 has the mode, and refuses whoever writes it
+        for mode in ({"BootSourceOverrideMode": place.mode}, {}) if place.mode else ({},):
+            try:
+                bmc.patch(place.path, {"Boot": {**override, **mode}}, place.etag or "*")
+            except RefusedError as e:
+                why = f"HTTP {e.status}: {e.message}"
+            except BmcError as e:
+                why = str(e)
+            else:
+                return ""
     return why
 
 

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.slow
 
 SYSTEM = "/redfish/v1/Systems/Node.1"
 NETWORK_FIRST, DISK_FIRST = ["Boot0001", "Boot0002"], ["Boot0002", "Boot0001"]
+# as a DGX H100 has it where an override is written
+NO_OVERRIDE = {"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None", "BootSourceOverrideMode": None}
 ATTRIBUTES = {"dell": [{"name": "LogicalProc", "value": "Disabled"}]}
 
 
@@ -38,6 +40,7 @@ def machine(*, settings: bool) -> Tree:
             "BootOrder": list(NETWORK_FIRST),
             "BootOptions": {"@odata.id": options},
             "BootSourceOverrideTarget@Redfish.AllowableValues": ["None", "Pxe", "Hdd"],
+            "BootSourceOverrideMode": "UEFI",
         },
     }
     tree[options] = {"Members": [{"@odata.id": f"{options}/{name}"} for name in NETWORK_FIRST]}
@@ -46,7 +49,7 @@ def machine(*, settings: bool) -> Tree:
     if settings:
         tree["/redfish/v1"] |= {"Vendor": "AMI", "Oem": {"Ami": {}}}
         tree[SYSTEM]["@Redfish.Settings"] = {"SettingsObject": {"@odata.id": f"{SYSTEM}/Later"}}
-        tree[f"{SYSTEM}/Later"] = {"@odata.id": f"{SYSTEM}/Later", "Boot": {"BootOrder": list(NETWORK_FIRST)}}
+        tree[f"{SYSTEM}/Later"] = {"@odata.id": f"{SYSTEM}/Later", "Boot": {"BootOrder": list(NETWORK_FIRST), **NO_OVERRIDE}}
     return tree
 
 
@@ -117,13 +120,23 @@ def disk_once(bmc: Bmc, folder: Path, **variables: Any) -> subprocess.CompletedP
     return subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
-ONCE = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Hdd", "BootSourceOverrideMode": "UEFI"}
+ONCE = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Hdd"}
+IN_UEFI_MODE = {**ONCE, "BootSourceOverrideMode": "UEFI"}
 
 
 def test_the_next_boot_starts_from_the_disk(bmc: Bmc, tmp_path: Path) -> None:
     done = disk_once(bmc, tmp_path)
     assert done.returncode == 0, done.stdout
-    assert bmc.overrides == [ONCE]
+    assert bmc.overrides == [IN_UEFI_MODE if f"{SYSTEM}/Later" in bmc.tree else ONCE]
+
+
+def test_a_mode_that_cannot_be_written_does_not_keep_the_target_from_it(tmp_path: Path) -> None:
+    with Bmc(machine(settings=False), tmp_path / "bmc") as bmc:
+        bmc.tree[SYSTEM]["Boot"]["BootSourceOverrideMode"] = "Legacy"
+        bmc.mode_is_read_only = True
+        done = disk_once(bmc, tmp_path)
+        assert done.returncode == 0, done.stdout
+        assert bmc.overrides == [ONCE]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Bmc:
         reader_status: HTTP status for reads of the account that may only read, and for its changes; `reader_log`: the collection of entries that gets one for its change.
         resets: the reset types that were accepted; the power state follows them.
         refused: the reset types that are refused.
-        overrides: the boot overrides that were set; refused with the text `no_override` if that is not empty.
+        overrides: the boot overrides that were set; refused with the text `no_override` if that is not empty, and with a mode if `mode_is_read_only`.
         writes: bodies of accepted writes.
         requests: (method, path) in order.
     """
@@ -59,6 +59,7 @@ class Bmc:
         self.refused: set[str] = set()
         self.overrides: list[dict[str, Any]] = []
         self.no_override = ""
+        self.mode_is_read_only = False
         self.order: list[str] = []
         self.writes: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str]] = []
@@ -129,6 +130,8 @@ class Bmc:
                 self.tree[path]["Boot"]["BootOrder"] = list(self.order)
         elif self.no_override:
             return self.no_override
+        elif self.mode_is_read_only and "BootSourceOverrideMode" in boot:
+            return "The property BootSourceOverrideMode is a read only property and cannot be assigned a value."
         else:
             self.overrides.append(boot)
         return ""

@@ -114,5 +114,7 @@ def _rank(declared: Sequence[str], option: BootOption) -> int:
 
 
 def _is_meant(entry: str, option: BootOption) -> bool:
-    """Whether an entry of a declaration (a kind, a glob over names, or a reference) means an option."""
-    return option.kind == entry if entry in KINDS else option.reference == entry or fnmatchcase(option.name, entry)
+    """Whether an entry of a declaration (a kind, a reference, or a glob over names and references) means an option."""
+    if entry in KINDS:
+        return option.kind == entry
+    return option.reference == entry or fnmatchcase(option.reference, entry) or fnmatchcase(option.name, entry)

@@ -1,7 +1,8 @@
 """Where a machine keeps its boot order and its boot override, found by links.
 
 Four ways, from the recorded trees and from NVIDIA/libredfish (c094c9e): `Boot.BootOrder` in the settings object of the system (DGX H100, GB200; Lenovo),
-in the system itself (Dell, where the write schedules a job for the next reset), Supermicro's fixed order of classes, and HPE's boot settings.
+in the system itself (Dell before iDRAC9 7, where the write schedules a job for the next reset; later ones have a settings object, too), Supermicro's fixed
+order of classes, and HPE's boot settings.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +15,9 @@ Get = Callable[[str], Mapping[str, Any]]
 Members = Callable[[str], Iterable[str]]
 """The paths in a collection."""
 _EMPTY_SLOT = "Disabled"
-# HPE's boot settings follow libredfish and ilo-sdk; no recorded tree has them, so names and links are assumed. Dell: that attributes and boot order
+_TARGET = "BootSourceOverrideTarget"
+_UEFI = "UEFI"
+# HPE's boot settings: tree of a DL385 Gen10 Plus v2 with iLO 5 2.72 (NVIDIA/libredfish c094c9e, tests/mockups/hpe). Dell: that attributes and boot order
 # share one queue of jobs, which the role works around, is assumed. DGX H100: that `BootOption1` of its BIOS follows the written order is assumed.
 
 
@@ -52,12 +55,14 @@ class OverridePlace:
     Attributes:
         targets: the values that the service lists; empty if it lists none.
         target: what is set now; empty if nothing is.
+        mode: what must be written beside the target: `UEFI`, or empty.
     """
 
     path: str
     etag: str
     targets: Tuple[str, ...]
     target: str
+    mode: str = ""
 
 
 def boot_place(get: Get, members: Members, system: Mapping[str, Any]) -> BootPlace:
@@ -75,7 +80,11 @@ def boot_place(get: Get, members: Members, system: Mapping[str, Any]) -> BootPla
         _link(((get(_link(system, "Bios")).get("Oem") or {}).get("Hpe") or {}).get("Links") or {}, "Boot") if _link(system, "Bios") else ""
     )
     if hpe:
-        return _settings_place(get, get(hpe), hpe, ("PersistentBootConfigOrder",), _named)
+        resource = get(hpe)
+        sources = {o.reference: o for o in map(_source, resource.get("BootSources") or [])}
+        return _settings_place(
+            get, resource, hpe, ("PersistentBootConfigOrder",), lambda order: tuple(sources.get(o.reference, o) for o in _named(order))
+        )
     boot = system.get("Boot") or {}
     if not isinstance(boot.get("BootOrder"), list):
         raise BootOrderError("the system has no boot order that can be read by Redfish")
@@ -94,10 +103,15 @@ def _of_entry(options: Mapping[str, BootOption], entry: str) -> BootOption:
 
 
 def override_places(get: Get, system: Mapping[str, Any]) -> List[OverridePlace]:
-    """Where a boot override may be written, in the order to try: the settings object first, which DGX H100 and GB200 require."""
+    """Where a boot override may be written, in the order to try: the settings object first, which DGX H100 and GB200 require.
+
+    That of a Dell (iDRAC9 7.10) has a Boot without a target, and takes none.
+    """
     settings_path = _settings_path(system)
     found = [(settings_path, get(settings_path))] if settings_path else []
-    return [_override(path, r) for path, r in [*found, (str(system["@odata.id"]), system)] if "Boot" in r]
+    with_mode = "Supermicro" in (system.get("Oem") or {})
+    places = [*found, (str(system["@odata.id"]), system)]
+    return [_override(path, r, with_mode=with_mode) for path, r in places if any(k.startswith(_TARGET) for k in r.get("Boot") or {})]
 
 
 def _settings_place(
@@ -135,12 +149,25 @@ def _option(resource: Mapping[str, Any]) -> BootOption:
     return BootOption(reference, name, str(resource.get("UefiDevicePath") or ""), str(resource.get("Alias") or ""), enabled)
 
 
-def _override(path: str, resource: Mapping[str, Any]) -> OverridePlace:
+def _source(resource: Mapping[str, Any]) -> BootOption:
+    """One of HPE's boot sources; the order has its structured name, which of a loader of an operating system tells nothing."""
+    reference = str(resource.get("StructuredBootString") or "")
+    return BootOption(reference, str(resource.get("BootString") or reference), str(resource.get("UEFIDevicePath") or ""))
+
+
+def _override(path: str, resource: Mapping[str, Any], *, with_mode: bool) -> OverridePlace:
+    """The mode is left out where it is UEFI already: a Dell schedules a job for it and boots twice (ironcore-dev/metal-operator issue 81).
+
+    A Supermicro takes no target without it (DMTF/Redfishtool issue 106).
+    """
     boot = resource["Boot"] or {}
     active = str(boot.get("BootSourceOverrideEnabled") or "Disabled") != "Disabled"
-    target = str(boot.get("BootSourceOverrideTarget") or "None") if active else "None"
-    targets = tuple(str(t) for t in boot.get("BootSourceOverrideTarget@Redfish.AllowableValues") or ())
-    return OverridePlace(path, str(resource.get("@odata.etag") or ""), targets, "" if target == "None" else target)
+    target = str(boot.get(_TARGET) or "None") if active else "None"
+    targets = tuple(str(t) for t in boot.get(_TARGET + "@Redfish.AllowableValues") or ())
+    mode = boot.get("BootSourceOverrideMode", _UEFI)
+    writes_mode = mode != _UEFI or (with_mode and "BootSourceOverrideMode" in boot)
+    etag = str(resource.get("@odata.etag") or "")
+    return OverridePlace(path, etag, targets, "" if target == "None" else target, _UEFI if writes_mode else "")
 
 
 def _link(resource: Mapping[str, Any], name: str) -> str:

@@ -2,14 +2,17 @@
 
 from typing import Any, Collection, Dict, Iterator, Mapping
 
-from .leak_rules import leaks
+from .leak_rules import leaks, without_reading
 from .redfish import Redfish, entries, last_segment, link, root_link
 
 _NOT_IN_PLACE = frozenset({"Absent", "Disabled"})
+# The states of a detector that measures: a wet one of a GB200 tray is Degraded and Critical (recorded). One that does not can have any DetectorState
+# (NVIDIA/infra-controller a02fa34, crates/health, which once took a broken one for a leak).
+_MEASURES = frozenset({"", "Enabled", "Degraded"})
 
 
 def leak_states(client: Redfish, root: Mapping[str, Any], chassis: Collection[str]) -> Dict[str, Dict[str, str]]:
-    """Chassis -> detector that is in place -> `OK`, `Warning`, `Critical`, or empty where the BMC does not state it.
+    """Chassis -> detector that is in place -> `OK`, `Warning`, `Critical`; for one that does not measure why (`Fault`, `UnavailableOffline`); empty where the BMC states nothing.
 
     Other chassis are not read: a GB300 tray has 42, and the detectors are in one. A chassis that the machine lacks is not in the result.
 
@@ -21,13 +24,13 @@ def leak_states(client: Redfish, root: Mapping[str, Any], chassis: Collection[st
 
 
 def leak_problems(declared: Mapping[str, int], states: Mapping[str, Mapping[str, str]]) -> Dict[str, str]:
-    """Chassis -> what is wrong with its detectors, of those that have fewer than declared, or one that is not dry."""
+    """Chassis -> what is wrong with its detectors: a leak, one that does not measure, fewer than declared."""
     found = {}
     for chassis, number in sorted(declared.items()):
         known = states.get(chassis) or {}
-        wet = leaks(known)
-        if wet or len(known) < number:
-            found[chassis] = ", ".join(wet) or "{} of {} leak detectors are in place".format(len(known), number)
+        wrong = leaks(known) + without_reading(known)
+        if wrong or len(known) < number:
+            found[chassis] = ", ".join(wrong) or "{} of {} leak detectors are in place".format(len(known), number)
     return found
 
 
@@ -46,8 +49,13 @@ def _name(detector: Mapping[str, Any]) -> str:
 
 
 def _state(detector: Mapping[str, Any]) -> str:
-    return str(detector.get("DetectorState") or "")
+    state = _status(detector)
+    return str(detector.get("DetectorState") or "") if state in _MEASURES else state
 
 
 def _in_place(detector: Mapping[str, Any]) -> bool:
-    return (detector.get("Status") or {}).get("State") not in _NOT_IN_PLACE
+    return _status(detector) not in _NOT_IN_PLACE and detector.get("DetectorState") != "Absent"
+
+
+def _status(detector: Mapping[str, Any]) -> str:
+    return str((detector.get("Status") or {}).get("State") or "")

@@ -4,7 +4,7 @@ from typing import Any, Dict, List
 
 from clusterctl_tools.bios import same, version_parts
 from clusterctl_tools.boot_order import in_order, meant_first, override_kind, shown
-from clusterctl_tools.leak_rules import leaks
+from clusterctl_tools.leak_rules import leaks, without_reading
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.record import Record, as_text
@@ -98,22 +98,23 @@ def test_boot_override(spec: SpecView, record: Record, bmc: BmcView) -> None:
 
 
 def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
-    """`bios.leak_detectors[<chassis>]`: the declared number of detectors is in place, and none of them reports a leak."""
+    """`bios.leak_detectors[<chassis>]`: the declared number of detectors is in place, all of them measure, and none reports a leak."""
     declared = (spec["bios_leak_detectors"] or {}).get(bmc.vendor) or {}
     if not declared:
         record.not_applicable("bios.leak_detectors", "no leak detectors are declared for vendor {}".format(bmc.vendor or "unknown"))
     for chassis, number in sorted(declared.items()):
         states = bmc.leak_detectors.get(chassis) or {}
-        wet = leaks(states)
+        wet, silent = leaks(states), without_reading(states)
+        hint = "reseat the connector of the detector that is missing, or correct bios_leak_detectors if this machine has fewer"
+        if silent:
+            hint = "reseat the connector of the detector that does not measure, then replace it: a leak there would not be seen"
         record.ok(
             "bios.leak_detectors[{}]".format(chassis),
-            not wet and len(states) >= number,
+            not wet and not silent and len(states) >= number,
             expected="{} OK".format(number),
-            found=", ".join(wet) or "{} OK".format(len(states)),
+            found=", ".join(wet + silent) or "{} OK".format(len(states)),
             severity=Severity.CRITICAL if wet else Severity.MAJOR,
-            hint="have the tray inspected for coolant before it is loaded again"
-            if wet
-            else "reseat the connector of the detector that is missing, or correct bios_leak_detectors if this machine has fewer",
+            hint="have the tray inspected for coolant before it is loaded again" if wet else hint,
         )
 
 

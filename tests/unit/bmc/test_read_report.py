@@ -61,6 +61,18 @@ RECORDED: list[tuple[str, str, tuple[str, str, str], bool, bool, list[tuple[str,
 ]
 
 
+@pytest.mark.parametrize(
+    ("tree", "machine"),
+    [("libredfish-nvidia_gb200", ("NVIDIA", "GB200 NVL", "")), ("libredfish-nvidia_viking", ("NVIDIA", "DGXH100", None))],
+)
+def test_maker_and_model_are_those_of_the_chassis_where_the_system_has_none(
+    tmp_path: Path, tree: str, machine: tuple[str, str, str | None]
+) -> None:
+    with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
+        found = report(bmc)
+    assert (found.manufacturer, found.model, machine[2] if machine[2] is None else found.serial) == machine
+
+
 @pytest.mark.parametrize(("tree", "serial", "sensor", "ipmi", "http", "consoles"), RECORDED, ids=[r[0] for r in RECORDED])
 def test_recorded_services_of_real_servers(
     tmp_path: Path, tree: str, serial: str, sensor: tuple[str, str, str], ipmi: bool, http: bool, consoles: list[tuple[str, bool, str]]

@@ -70,6 +70,28 @@ def test_recorded_services_of_real_servers_are_read(
         assert bmc.settings_path in [p.rstrip("/") for _, p in bmc.requests]
 
 
+def test_components_whose_ids_name_nothing_are_found_by_their_names(bmc: Bmc) -> None:
+    inventory = "/redfish/v1/UpdateService/FirmwareInventory"
+    names = {
+        "1": "iLO 5",
+        "16": "ConnectX-6 100GE 1P NIC",
+        "17": "ConnectX-6 100GE 1P NIC",
+        "AB86B73D_8D56_41E4_971E_B11DB71F2E33": "BIOS Firmware",
+    }
+    bmc.tree[inventory] = {"Members": [{"@odata.id": f"{inventory}/{ident}"} for ident in (*names, "Installed-1__NIC")]}
+    bmc.tree |= {f"{inventory}/{ident}": {"Id": ident, "Name": name, "Version": f"v{ident[:2]}"} for ident, name in names.items()}
+
+    def read(*ids: str) -> dict[str, str]:
+        pins = {"dell": [{"name": "component", "ids": [i], "version": "1"} for i in ids]}
+        return dict(query_bmc(access(bmc), "bios", {**DEFAULTS, "bios_firmware_pins": pins}).firmware)
+
+    assert read("ConnectX-6*") == {"ConnectX-6 100GE 1P NIC (16)": "v16", "ConnectX-6 100GE 1P NIC (17)": "v17"}
+    assert read("16", "BIOS Firmware*") == {"16": "v16", "BIOS Firmware (AB86B73D_8D56_41E4_971E_B11DB71F2E33)": "vAB"}
+    before = len(bmc.requests)
+    assert read("1") == {"1": "v1"}
+    assert [p for _, p in bmc.requests[before:] if p.startswith(inventory)] == [inventory, f"{inventory}/1"]
+
+
 OVERRIDES = [("Disabled", "Pxe", ""), ("Once", "Pxe", "Pxe"), ("Continuous", "Hdd", "Hdd"), ("Continuous", "None", ""), (None, None, "")]
 
 

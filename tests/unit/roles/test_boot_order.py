@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterctl_tools import boot_order as options
 from clusterctl_tools.boot_order import BootOption
-from clusterctl_tools.boot_place import BootPlace, boot_place
+from clusterctl_tools.boot_place import BootPlace, boot_place, override_places
 from clusterctl_tools.redfish import link, members, one_system
 from support.redfish_tree import recorded_tree
 
@@ -77,6 +77,80 @@ def test_a_disk_that_is_declared_first_must_be_usable() -> None:
     with pytest.raises(options.BootOrderError, match="named rocky"):
         options.declared_order(["network", "rocky*"], [network])
     assert options.declared_order(["network", "cd"], [network, gone]) == [network, gone]
+
+
+# As a ProLiant DL385 Gen10 Plus v2 has them (NVIDIA/libredfish c094c9e, tests/mockups/hpe).
+HPE_SYSTEM, HPE_BOOT = "/redfish/v1/Systems/1", "/redfish/v1/Systems/1/Bios/oem/hpe/boot"
+HPE_SOURCES = (
+    (
+        "OCP.Slot.10.1.IPv4",
+        "OCP Slot 10 Port 1 : Intel(R) Ethernet (PXE IPv4)",
+        "PciRoot(0x3)/Pci(0x1,0x1)/MAC(507C6F11F2A6,0x1)/IPv4(0.0.0.0)",
+    ),
+    ("HD.Slot.12.1", "Slot 12 : HPE NS204i-p Gen10+ Boot Controller", "PciRoot(0x1)/Pci(0x1,0x1)/Pci(0x0,0x0)/NVMe(0x1,71-FF-67)"),
+    ("Unknown.Unknown.200.1", "Windows Boot Manager - sSATA port1", "HD(2,GPT,3F26,0x1,0x2)/\\EFI\\Microsoft\\Boot\\bootmgfw.efi"),
+)
+
+
+def hpe() -> Tree:
+    order = [reference for reference, _, _ in HPE_SOURCES]
+    sources = [{"StructuredBootString": r, "BootString": name, "UEFIDevicePath": path} for r, name, path in HPE_SOURCES]
+    return {
+        "/redfish/v1": {"Systems": {"@odata.id": "/redfish/v1/Systems"}},
+        "/redfish/v1/Systems": {"Members": [{"@odata.id": HPE_SYSTEM}]},
+        HPE_SYSTEM: {"@odata.id": HPE_SYSTEM, "Id": "1", "Bios": {"@odata.id": f"{HPE_SYSTEM}/Bios"}},
+        f"{HPE_SYSTEM}/Bios": {"Oem": {"Hpe": {"Links": {"Boot": {"@odata.id": HPE_BOOT}}}}},
+        HPE_BOOT: {
+            "PersistentBootConfigOrder": [*order, "Generic.USB.1.1"],
+            "BootSources": sources,
+            "@Redfish.Settings": {"SettingsObject": {"@odata.id": f"{HPE_BOOT}/settings"}},
+        },
+        f"{HPE_BOOT}/settings": {"PersistentBootConfigOrder": [*order, "Generic.USB.1.1"]},
+    }
+
+
+def test_the_order_of_an_hpe_has_the_names_and_the_paths_of_its_sources() -> None:
+    found = place_of(hpe(), "1")
+    assert [o.kind for o in found.current] == ["network", "disk", "disk", "usb"]
+    assert found.pending == found.current
+    for declared in ("Windows Boot Manager*", "Unknown.Unknown.*"):
+        desired = options.declared_order([declared], found.pending)
+        assert [o.reference for o in desired] == ["Unknown.Unknown.200.1", "OCP.Slot.10.1.IPv4", "HD.Slot.12.1", "Generic.USB.1.1"]
+    assert found.body(desired)["PersistentBootConfigOrder"][0] == "Unknown.Unknown.200.1"
+    assert found.path == f"{HPE_BOOT}/settings"
+
+
+OVERRIDE = {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
+PLACES: list[tuple[str, dict[str, Any], dict[str, Any] | None, list[tuple[str, str]]]] = [
+    # iDRAC9 7.10 (NVIDIA/libredfish c094c9e, tests/mockups/dell_multi_dpu)
+    ("Dell", {**OVERRIDE, "BootSourceOverrideMode": "UEFI"}, {"BootOrder": [], "BootSourceOverrideMode": None}, [("system", "")]),
+    ("Dell in legacy mode", {**OVERRIDE, "BootSourceOverrideMode": "Legacy"}, None, [("system", "UEFI")]),
+    # iDRAC10 lists the targets in its settings only (dell/iDRAC-Redfish-Scripting issue 324)
+    ("iDRAC10", OVERRIDE, {"BootSourceOverrideTarget@Redfish.AllowableValues": ["Hdd"]}, [("settings", ""), ("system", "")]),
+    (
+        "DGX H100",
+        {**OVERRIDE, "BootSourceOverrideMode": None},
+        {**OVERRIDE, "BootSourceOverrideMode": None},
+        [("settings", "UEFI"), ("system", "UEFI")],
+    ),
+    ("GB200", OVERRIDE, OVERRIDE, [("settings", ""), ("system", "")]),
+    ("none", {"BootOrder": []}, None, []),
+]
+
+
+@pytest.mark.parametrize(("boot", "settings", "places"), [p[1:] for p in PLACES], ids=[p[0] for p in PLACES])
+def test_an_override_is_written_where_a_target_is_and_with_its_mode_only_where_that_is_another(
+    boot: dict[str, Any], settings: dict[str, Any] | None, places: list[tuple[str, str]]
+) -> None:
+    system: dict[str, Any] = {"@odata.id": "system", "Boot": boot, "@Redfish.Settings": {"SettingsObject": {"@odata.id": "settings"}}}
+    found = override_places(lambda _: {"Boot": settings} if settings else {}, system)
+    assert [(p.path, p.mode) for p in found] == places
+
+
+def test_a_supermicro_gets_the_mode_whatever_it_is() -> None:
+    boot = {**OVERRIDE, "BootSourceOverrideMode": "UEFI"}
+    (place,) = override_places(lambda _: {}, {"@odata.id": "system", "Boot": boot, "Oem": {"Supermicro": {}}})
+    assert place.mode == "UEFI"
 
 
 OPTION = st.builds(

@@ -90,11 +90,34 @@ def test_what_is_linked_and_not_there_is_an_error(tmp_path: Path, path: str) -> 
         states(tree, tmp_path, ["Tray"])
 
 
+@pytest.mark.parametrize(
+    ("state", "reading", "found"),
+    [
+        ("Degraded", "Critical", {"Plate": "Critical"}),
+        ("Fault", "Critical", {"Plate": "Fault"}),
+        ("UnavailableOffline", "OK", {"Plate": "UnavailableOffline"}),
+        ("Enabled", "Unavailable", {"Plate": "Unavailable"}),
+        ("Enabled", "Absent", {}),
+        ("Disabled", "Critical", {}),
+        (None, "Warning", {"Plate": "Warning"}),
+        ("Enabled", None, {"Plate": ""}),
+    ],
+)
+def test_only_what_a_detector_that_measures_reports_is_a_leak(
+    tmp_path: Path, state: str | None, reading: str | None, found: dict[str, str]
+) -> None:
+    tree = tray()
+    tree[DETECTORS]["Members"] = [{"@odata.id": f"{DETECTORS}/Plate"}]
+    tree[f"{DETECTORS}/Plate"] = {"Id": "Plate", "DetectorState": reading, "Status": {"State": state}}
+    assert states(tree, tmp_path, ["Tray"])[0] == {"Tray": found}
+
+
 PROBLEMS: list[tuple[dict[str, int], dict[str, dict[str, str]], dict[str, str]]] = [
     ({}, {}, {}),
     ({"C": 2}, {"C": {"A": "OK", "B": "OK"}}, {}),
     ({"C": 1}, {"C": {"A": "OK", "B": "Critical"}}, {"C": "B Critical"}),
     ({"C": 0}, {"C": {"A": "Warning", "B": ""}}, {"C": "A Warning, B unknown"}),
+    ({"C": 2}, {"C": {"A": "Fault", "B": "Critical"}}, {"C": "B Critical, A Fault"}),
     ({"C": 2, "D": 1}, {"C": {"A": "OK"}}, {"C": "1 of 2 leak detectors are in place", "D": "0 of 1 leak detectors are in place"}),
 ]
 

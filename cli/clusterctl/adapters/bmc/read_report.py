@@ -31,6 +31,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
             root = client.get(ROOT)
             system = one_system(client.get, root, limits.system_id, can_be_reset, what="a power switch", setting=limits.setting)
             managers = [client.get(path) for path in client.members(root_link(root, "Managers"))]
+            described = _described(client, system)
     except BmcError as e:
         return BmcReport(access.node, problem=str(e))
     missing: list[tuple[BmcSection, str]] = []
@@ -67,8 +68,8 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         access.node,
         verified=limits.verify,
         power=power_of(system),
-        manufacturer=_text(system, "Manufacturer"),
-        model=_text(system, "Model"),
+        manufacturer=_text(described, "Manufacturer"),
+        model=_text(described, "Model"),
         serial=_text(system, "SerialNumber"),
         bios_version=_text(system, "BiosVersion"),
         bmc_versions=tuple((_text(m, "Id"), _text(m, "FirmwareVersion")) for m in managers if m.get("FirmwareVersion")),
@@ -80,6 +81,12 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         accounts=next(iter(tried), None),
         missing=tuple(missing),
     )
+
+
+def _described(client: Redfish, system: dict[str, Any]) -> dict[str, Any]:
+    """What has maker and model: the system, or the chassis that it links to (GH200, GB200), whose serial is that of a board."""
+    chassis = [] if _text(system, "Manufacturer") or _text(system, "Model") else (system.get("Links") or {}).get("Chassis") or []
+    return next((client.get(path) for path in (str(c["@odata.id"]) for c in chassis)), system)
 
 
 def _systems(client: Redfish, root: dict[str, Any]) -> list[dict[str, Any]]:
