@@ -16,7 +16,7 @@ LOG_PATTERN = (
     r"|Fatal error [125] detected|mlx5_pci_err_detected|Port module event\[error\]|High temperature on sensors|Detected insufficient power)"
 )
 LOST_HINT = (
-    "drain the node and reboot it; if the adapter logs it again, power-cycle the node, update the adapter's firmware, then replace the adapter. "
+    "drain the node and reboot it; if the adapter logs it again, take its standby power, too (`clusterctl power ac-cycle`), update its firmware, then replace it. "
     "Where it was too hot, check fans and inlet first"
 )
 RECOVERED_HINT = (

@@ -8,7 +8,7 @@ from clusterctl.commands.options import inventory_option, limit_option, load_con
 
 
 @click.command("power")
-@click.argument("action", type=click.Choice(("on", "off", "cycle", "reboot")))
+@click.argument("action", type=click.Choice(("on", "off", "cycle", "ac-cycle", "reboot")))
 @target_argument
 @inventory_option
 @limit_option
@@ -31,9 +31,9 @@ def command(
     off_s: float,
     output: str,
 ) -> int:
-    """Switch the drained nodes of TARGET by their BMCs: on, off, cycle (off, then on: cold) or reboot (warm).
+    """Switch the drained nodes of TARGET by their BMCs: on, off, cycle (off, then on: cold), ac-cycle (adapters and BMC lose power, too) or reboot (warm).
 
-    A node that must come back has to answer by SSH with a new boot id. `cycle` and `reboot` take down no more of a rack at once than the
+    A node that must come back has to answer by SSH with a new boot id. `cycle`, `ac-cycle` and `reboot` take down no more of a rack at once than the
     reboot budget. Nodes on which the pool says that jobs still run are refused (2), except for `on`.
     Exits with 0 if all nodes are as requested, 4 if a BMC refused or a node did not come back, 8 if nodes were left out for it.
     """

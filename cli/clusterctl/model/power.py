@@ -14,6 +14,7 @@ class PowerAction(StrEnum):
     ON = "on"
     OFF = "off"
     CYCLE = "cycle"
+    AC_CYCLE = "ac-cycle"
     REBOOT = "reboot"
 
 

@@ -31,6 +31,7 @@ WRITABLE = (SETTINGS, SYSTEM_SETTINGS, SYSTEM)
 RESET = f"{SYSTEM}/Actions/ComputerSystem.Reset"
 MANAGER = f"{ROOT}/Managers/BMC.1"
 CHASSIS = f"{ROOT}/Chassis/Chassis.1"
+AC_CYCLE = f"{CHASSIS}/Actions/Oem/NvidiaChassis.AuxPowerReset"
 FIRMWARE = f"{ROOT}/UpdateService/FirmwareInventory"
 SESSION_SERVICE = f"{ROOT}/SessionService"
 SESSIONS = f"{SESSION_SERVICE}/Sessions"
@@ -159,7 +160,8 @@ def _manager() -> dict[str, Any]:
 def _chassis(node: str, *, on: bool, liquid_cooled: bool) -> dict[str, Any]:
     links = {"ComputerSystems": [{"@odata.id": SYSTEM}], "ManagedBy": [{"@odata.id": MANAGER}]}
     parts = ("Thermal", "Power", "ThermalSubsystem") if liquid_cooled else ("Thermal", "Power")
-    body = _resource("Chassis", CHASSIS, **{part: {"@odata.id": f"{CHASSIS}/{part}"} for part in parts})
+    actions = {"Oem": {"#NvidiaChassis.AuxPowerReset": {"target": AC_CYCLE}}}
+    body = _resource("Chassis", CHASSIS, Actions=actions, **{part: {"@odata.id": f"{CHASSIS}/{part}"} for part in parts})
     return {**body, "ChassisType": "RackMount", "SerialNumber": f"SIM-{node.upper()}", "PowerState": "On" if on else "Off", "Links": links}
 
 

@@ -42,6 +42,7 @@ class Bmc:
         accounts: the only accepted credentials.
         lock: serializes changes of the settings.
         sessions: who is logged in by token.
+        ac: the power of the machine; without it, nobody gets an answer.
     """
 
     node: str
@@ -50,6 +51,7 @@ class Bmc:
     hardware: Hardware = HGX_H100
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     sessions: Sessions = field(default_factory=Sessions, repr=False)
+    ac: power.AcPower = field(default_factory=power.AcPower, repr=False)
 
     @property
     def event_file(self) -> Path:
@@ -100,6 +102,9 @@ class BmcHandler(BaseHTTPRequestHandler):
 
     def _handle(self, action: Callable[[], None]) -> None:
         """Refuse what the rules refuse, in their order; then act."""
+        if self.bmc.ac.is_gone:
+            self.close_connection = True
+            return
         self._body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _BODY_LIMIT))
         self._path = self.path.partition("?")[0].rstrip("/")
         account = self._account()
@@ -128,7 +133,11 @@ class BmcHandler(BaseHTTPRequestHandler):
         """The methods that the path supports; of one that is only read, none before the resource is known to exist."""
         if self._path in _LOGIN:
             return ("GET", "HEAD", "POST") if self._path == documents.SESSIONS else ("POST",)
-        own = {**dict.fromkeys(documents.WRITABLE, ("GET", "HEAD", "PATCH")), documents.RESET: ("POST",)}.get(self._path)
+        own = {
+            **dict.fromkeys(documents.WRITABLE, ("GET", "HEAD", "PATCH")),
+            documents.RESET: ("POST",),
+            documents.AC_CYCLE: ("POST",),
+        }.get(self._path)
         if own:
             return own
         name = self._path.removeprefix(f"{documents.SESSIONS}/")
@@ -190,6 +199,9 @@ class BmcHandler(BaseHTTPRequestHandler):
         if self._path in _LOGIN:
             self._login()
             return
+        if self._path == documents.AC_CYCLE:
+            self._cycle_ac()
+            return
         kind = str(self._json().get("ResetType"))
         if kind not in power.ACTIONS:
             self._refuse(HTTPStatus.BAD_REQUEST, f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}")
@@ -200,6 +212,18 @@ class BmcHandler(BaseHTTPRequestHandler):
         with self.bmc.lock:
             event_log.add_event(self.bmc.event_file, time.time(), f"Reset by Redfish: {kind}")
         self._answer(HTTPStatus.NO_CONTENT, None)
+
+    def _cycle_ac(self) -> None:
+        if self._json().get("ResetType") != power.AC_CYCLE:
+            self._refuse(HTTPStatus.BAD_REQUEST, f"POST {documents.AC_CYCLE} takes {power.AC_CYCLE}")
+        elif power.power_state(self.bmc.node).on:
+            self._refuse(HTTPStatus.BAD_REQUEST, "The chassis power state must be Off to perform this action.")
+        else:
+            self.bmc.power_cut_file.write_text(f"{time.time_ns()}\n", encoding="ascii")
+            with self.bmc.lock:
+                event_log.add_event(self.bmc.event_file, time.time(), f"AC power cycle by Redfish: {power.AC_CYCLE}")
+            self._answer(HTTPStatus.NO_CONTENT, None)
+            self.bmc.ac.cycle(self.bmc.node)
 
     def _login(self) -> None:
         given = self._json()

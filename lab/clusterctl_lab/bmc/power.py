@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Timer
 
 from clusterctl_lab.podman import podman
 
@@ -20,6 +22,9 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 }
 # After these the adapters have lost power, too.
 CUTS_POWER = frozenset({"ForceOff", "GracefulShutdown", "PowerCycle"})
+# NVIDIA's action for it, as the trees of GB200 and GH200 have it.
+AC_CYCLE = "AuxPowerCycle"
+_AWAY_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +59,22 @@ def reset_node(node: str, kind: str) -> None:
         LabError: podman failed.
     """
     podman(*ACTIONS[kind], node)
+
+
+@dataclass(slots=True)
+class AcPower:
+    """The power of a whole machine, from which its BMC lives, too. The host comes back with it."""
+
+    _back_at: float = 0.0
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the BMC has no power now."""
+        return time.monotonic() < self._back_at
+
+    def cycle(self, node: str) -> None:
+        """Take it away, and give it back after three seconds."""
+        self._back_at = time.monotonic() + _AWAY_S
+        timer = Timer(_AWAY_S, reset_node, (node, "On"))
+        timer.daemon = True
+        timer.start()

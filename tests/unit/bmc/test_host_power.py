@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl.adapters.bmc import ac_power
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.bmc.host_power import BmcLimits, HostPower
 from clusterctl_tools.redfish import BmcError
@@ -116,3 +117,52 @@ def test_limits_are_those_of_the_role_that_asks_the_same_bmc() -> None:
     declared = {"bios": {"bios_timeout_s": 7, "bios_verify_certificates": False, "bios_system": "Node.1"}}
     assert BmcLimits.of(declared) == BmcLimits(7.0, verify=False, system_id="Node.1", setting="bios_system")
     assert BmcLimits.of({}) == BmcLimits()
+
+
+AC_RECORDED = [
+    ("libredfish-nvidia_gb200", "/redfish/v1/Chassis/BMC_0/Actions/Oem/NvidiaChassis.AuxPowerReset"),
+    ("libredfish-supermicro", ""),
+    ("libredfish-nvidia_viking", ""),
+]
+
+
+@pytest.mark.parametrize(("tree", "path"), AC_RECORDED, ids=[r[0] for r in AC_RECORDED])
+def test_the_ac_power_cycle_of_recorded_services(tmp_path: Path, tree: str, path: str) -> None:
+    with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
+        assert host(bmc).offers_ac_cycle() is bool(path)
+        with pytest.raises(BmcError, match="HTTP 405" if path else "offers no AC power cycle"):
+            host(bmc).ac_cycle()
+        assert [p for method, p in bmc.requests if method == "POST"] == [path][: bool(path)]
+
+
+# As the trees of NVIDIA/libredfish c094c9e have them (dell_multi_dpu, hpe, lenovo).
+AC_ACTIONS: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
+    (
+        "Chassis/System.Embedded.1",
+        "DellOemChassis.ExtendedReset",
+        {"Actions": {"Oem": {"#DellOemChassis.ExtendedReset": {"ResetType@Redfish.AllowableValues": ["PowerCycle"]}}}},
+        {"ResetType": "PowerCycle", "FinalPowerState": "On"},
+    ),
+    (
+        "Systems/1",
+        "HpeComputerSystemExt.SystemReset",
+        {"Oem": {"Hpe": {"Actions": {"#HpeComputerSystemExt.SystemReset": {}, "#HpeComputerSystemExt.PowerButton": {}}}}},
+        {"ResetType": "AuxCycle"},
+    ),
+    (
+        "Systems/1",
+        "LenovoComputerSystem.SystemReset",
+        {"Actions": {"#ComputerSystem.Reset": {}, "Oem": {"#LenovoComputerSystem.SystemReset": {"title": "SystemReset"}}}},
+        {"ResetType": "ACPowerCycle"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "resource", "body"), AC_ACTIONS, ids=[a[1] for a in AC_ACTIONS])
+def test_each_vendor_has_its_own_way(owner: str, name: str, resource: dict[str, Any], body: dict[str, str]) -> None:
+    target = f"/redfish/v1/{owner}/Actions/Oem/{name}"
+    found = dict(ac_power.actions_of(resource))
+    found[f"#{name}"]["target"] = target
+    tree = {"/redfish/v1/Systems": {"Members": []}, "/redfish/v1/Chassis": {"Members": []}, f"/redfish/v1/{owner}": resource}
+    tree[f"/redfish/v1/{owner.partition('/')[0]}"] = {"Members": [{"@odata.id": f"/redfish/v1/{owner}"}]}
+    assert ac_power.find_ac_cycle(lambda path: tree[path], {}) == (target, body)

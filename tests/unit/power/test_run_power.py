@@ -175,4 +175,4 @@ def test_a_node_that_a_run_holds_is_not_touched(config: Config, bmc: Bmc) -> Non
 
 def test_the_verb_refuses_an_unknown_action(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["power", "explode", "r12-n01"]) == ExitCode.USAGE
-    assert "'on', 'off', 'cycle', 'reboot'" in capsys.readouterr().err
+    assert "'on', 'off', 'cycle', 'ac-cycle', 'reboot'" in capsys.readouterr().err

@@ -14,12 +14,15 @@ from clusterctl.workflows.power.turns import switch_racks
 from clusterctl_tools.redfish import BmcError
 
 ALL = ("On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle")
-QUICK = PowerLimits(off_s=0.02, back_s=0.05, pause_s=0, poll_s=0.001)
+QUICK = PowerLimits(off_s=0.02, back_s=0.05, away_s=0.02, restore_s=0.02, pause_s=0, poll_s=0.001)
 
 
 @dataclass
 class Fake:
-    """A machine: `deaf` ignores graceful requests, `dead` does not come back, `broken` has a BMC that does not answer."""
+    """A machine: `deaf` ignores graceful requests, `dead` does not come back, `broken` has a BMC that does not answer.
+
+    `ac`: it offers an AC power cycle; `away`: requests that its BMC leaves unanswered after one; `restores`: the host comes back with its power.
+    """
 
     name: str = "n1"
     power: str = "on"
@@ -29,12 +32,17 @@ class Fake:
     dead: bool = False
     broken: bool = False
     swapped: str = ""
+    ac: bool = True
+    away: int = 3
+    restores: bool = True
+    silent: int = 0
     boots: int = 1
     done: list[str] = field(default_factory=list)
     others_down: list[int] = field(default_factory=list)
 
     def view(self) -> PowerView:
-        if self.broken:
+        if self.broken or self.silent:
+            self.silent = max(0, self.silent - 1)
             raise BmcError("cannot be reached: Connection refused")
         return PowerView(self.power, self.serial, self.resets)
 
@@ -45,6 +53,16 @@ class Fake:
         self.power = "off" if kind in ("ForceOff", "GracefulShutdown") else "on"
         self.boots += self.power == "on"
         self.serial = self.swapped or self.serial
+
+    def offers_ac_cycle(self) -> bool:
+        return self.ac
+
+    def ac_cycle(self) -> None:
+        assert self.power == "off"
+        self.done.append("AC")
+        self.silent = self.away
+        self.power = "on" if self.restores else "off"
+        self.boots += self.restores
 
     async def boot(self) -> Boot:
         if self.power != "on" or (self.dead and self.boots > 1):
@@ -67,6 +85,18 @@ STEPS: list[tuple[str, PowerAction, Fake, PowerLimits, list[str], PowerOutcome, 
     ("cycle", PowerAction.CYCLE, Fake(), QUICK, ["GracefulShutdown", "On"], PowerOutcome.DONE, "on"),
     ("cycle by force", PowerAction.CYCLE, Fake(deaf=True), FORCE, ["ForceOff", "On"], PowerOutcome.DONE, "on"),
     ("cycle of one that is off", PowerAction.CYCLE, Fake(power="off"), QUICK, ["On"], PowerOutcome.DONE, "on"),
+    ("AC cycle", PowerAction.AC_CYCLE, Fake(), QUICK, ["GracefulShutdown", "AC"], PowerOutcome.DONE, "on"),
+    ("AC cycle of one that is off", PowerAction.AC_CYCLE, Fake(power="off"), QUICK, ["AC"], PowerOutcome.DONE, "on"),
+    (
+        "AC cycle of one that stays off",
+        PowerAction.AC_CYCLE,
+        Fake(restores=False),
+        QUICK,
+        ["GracefulShutdown", "AC", "On"],
+        PowerOutcome.DONE,
+        "on",
+    ),
+    ("AC cycle with a BMC that stays", PowerAction.AC_CYCLE, Fake(away=0), QUICK, ["GracefulShutdown", "AC"], PowerOutcome.DONE, "on"),
     ("reboot", PowerAction.REBOOT, Fake(), QUICK, ["GracefulRestart"], PowerOutcome.DONE, "on"),
     ("reboot by force", PowerAction.REBOOT, Fake(deaf=True), FORCE, ["ForceRestart"], PowerOutcome.DONE, "on"),
     ("reboot of a DGX", PowerAction.REBOOT, Fake(resets=VIKING), QUICK, ["GracefulShutdown", "On"], PowerOutcome.DONE, "on"),
@@ -89,6 +119,8 @@ FAILURES: list[tuple[str, PowerAction, Fake, str, bool]] = [
     ("does not come back", PowerAction.CYCLE, Fake(dead=True), "not back after 0.05 s: SSH does not answer: Connection refused", True),
     ("reboot of one that is off", PowerAction.REBOOT, Fake(power="off"), "is off: `clusterctl power on`", False),
     ("no graceful off", PowerAction.OFF, Fake(resets=("On", "ForceOff")), "offers no GracefulShutdown (On, ForceOff); --force", False),
+    ("no AC cycle", PowerAction.AC_CYCLE, Fake(ac=False), "offers no AC power cycle that is known", False),
+    ("BMC does not come back", PowerAction.AC_CYCLE, Fake(away=10**6), "its BMC does not answer 0.05 s after the AC power cycle", True),
     ("another machine", PowerAction.CYCLE, Fake(swapped="S2"), "another machine answers: serial S1 -> S2", True),
 ]
 

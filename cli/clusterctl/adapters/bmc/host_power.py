@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.bmc.ac_power import find_ac_cycle, run_ac_cycle
 from clusterctl.model.power import PowerView
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, one_system, well_formed
 
@@ -80,6 +81,26 @@ class HostPower:
         client = self._client()
         target = str(self._system(client)["Actions"][_RESET].get("target") or "")
         client.post(target, {"ResetType": kind})
+
+    @well_formed()
+    def offers_ac_cycle(self) -> bool:
+        """Whether all power can be taken from the machine for a moment.
+
+        Raises:
+            BmcError: it cannot be asked.
+        """
+        client = self._client()
+        return find_ac_cycle(client.get, client.get(ROOT)) is not None
+
+    @well_formed()
+    def ac_cycle(self) -> None:
+        """Do so. The host must be off; the BMC is away for minutes afterwards.
+
+        Raises:
+            BmcError: the BMC refuses it, or cannot be reached.
+        """
+        client = self._client()
+        run_ac_cycle(client, client.get(ROOT))
 
     def _client(self) -> Redfish:
         if self._access.problem:

@@ -37,6 +37,7 @@ _PARTICIPLES = {
     PowerAction.ON: "switched on",
     PowerAction.OFF: "switched off",
     PowerAction.CYCLE: "power-cycled",
+    PowerAction.AC_CYCLE: "AC-power-cycled",
     PowerAction.REBOOT: "rebooted",
 }
 _SSH_S = 20.0

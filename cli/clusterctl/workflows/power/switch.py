@@ -31,6 +31,14 @@ class Machine(Protocol):
         """Run a reset of Redfish."""
         ...
 
+    def offers_ac_cycle(self) -> bool:
+        """Whether all power can be taken from it for a moment."""
+        ...
+
+    def ac_cycle(self) -> None:
+        """Do so; it must be off."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class PowerLimits:
@@ -40,6 +48,8 @@ class PowerLimits:
         force: without asking the operating system; data that it has not written is lost.
         off_s: until it is off; systemd gives a unit 90 s by default.
         back_s: until SSH answers; as reboot_timeout_s of playbooks/reboot.yml: memory training takes minutes on large servers.
+        away_s: after an AC power cycle was accepted, until the BMC no longer answers (assumed).
+        restore_s: after the BMC is back, until the host is on by itself; else it is switched on (assumed: its policy for a return of power is not read).
         pause_s: without power, before it is switched on again (assumed; nothing public states what adapters need).
         poll_s: between two questions.
         budget: nodes of one rack that may be down at once, as playbooks/reboot.yml takes it.
@@ -48,6 +58,8 @@ class PowerLimits:
     force: bool = False
     off_s: float = 300.0
     back_s: float = 1200.0
+    away_s: float = 120.0
+    restore_s: float = 60.0
     pause_s: float = 10.0
     poll_s: float = 3.0
     budget: str = REBOOT_BUDGET
@@ -90,6 +102,8 @@ class NodeSwitch:
             return False if off else await self._switch_off(before)
         if action is PowerAction.ON:
             return await self._switch_on(boot) if off else False
+        if action is PowerAction.AC_CYCLE:
+            return await self._cycle_ac(before, boot)
         if action is PowerAction.REBOOT and off:
             raise _StepError("is off: `clusterctl power on` starts it")
         warm = "ForceRestart" if self.limits.force else "GracefulRestart"
@@ -102,6 +116,32 @@ class NodeSwitch:
             self._down = True
             await asyncio.sleep(self.limits.pause_s)
         return await self._switch_on(boot)
+
+    async def _cycle_ac(self, before: PowerView, boot: Boot | None) -> bool:
+        if not await asyncio.to_thread(self.machine.offers_ac_cycle):
+            raise _StepError(
+                "its BMC offers no AC power cycle that is known: take the power from it by its PDU, or use `clusterctl power cycle`"
+            )
+        if before.power != "off":
+            await self._switch_off(before)
+        self._down = True
+        await asyncio.to_thread(self.machine.ac_cycle)
+        await self._wait_answer(self.limits.away_s, answers=False)
+        if not await self._wait_answer(self.limits.back_s, answers=True):
+            raise _StepError(f"its BMC does not answer {self.limits.back_s:g} s after the AC power cycle")
+        return await self._wait_back(boot) if await self._wait_power("on", self.limits.restore_s) else await self._switch_on(boot)
+
+    async def _wait_answer(self, limit_s: float, *, answers: bool) -> bool:
+        deadline = asyncio.get_running_loop().time() + limit_s
+        while True:
+            try:
+                await self._view()
+                found = True
+            except BmcError:
+                found = False
+            if found is answers or asyncio.get_running_loop().time() >= deadline:
+                return found is answers
+            await asyncio.sleep(self.limits.poll_s)
 
     async def _switch_off(self, before: PowerView) -> bool:
         kind = "ForceOff" if self.limits.force else "GracefulShutdown"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.workflows.power.switch import NodeSwitch
 
 _BMCS_AT_ONCE = 64
-_COME_BACK = frozenset({PowerAction.CYCLE, PowerAction.REBOOT})
+_COME_BACK = frozenset({PowerAction.CYCLE, PowerAction.AC_CYCLE, PowerAction.REBOOT})
 
 
 async def switch_racks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
+import time
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -126,6 +127,26 @@ def test_power_state_follows_resets(client: Client, box: Box) -> None:
     assert client(documents.SYSTEM)[1]["PowerState"] == "Off"
     assert client(documents.RESET, "POST", {"ResetType": "On"})[0] == 204
     assert box.resets == ["GracefulShutdown", "On"]
+
+
+def test_an_ac_power_cycle_takes_the_bmc_along_and_starts_the_host(
+    client: Client, box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusterctl_lab.bmc.power._AWAY_S", 0.5)
+    cycle = {"ResetType": "AuxPowerCycle"}
+    code, body = client(documents.AC_CYCLE, "POST", cycle)
+    assert (code, body["error"]["message"]) == (400, "The chassis power state must be Off to perform this action.")
+    assert client(documents.AC_CYCLE, "POST", {"ResetType": "On"})[0] == 400
+    assert client(documents.RESET, "POST", {"ResetType": "ForceOff"})[0] == 204
+    cut = (tmp_path / "power-cut").read_text()
+    assert client(documents.AC_CYCLE, "POST", cycle)[0] == 204
+    with pytest.raises(OSError, match=r"closed|without response"):
+        client(documents.SYSTEM)
+    deadline = time.monotonic() + 10
+    while box.resets != ["ForceOff", "On"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert client(documents.SYSTEM)[1]["PowerState"] == "On"
+    assert (tmp_path / "power-cut").read_text() != cut
 
 
 def test_a_node_is_told_of_each_loss_of_power(client: Client, tmp_path: Path) -> None:
