@@ -102,7 +102,7 @@ def test_lldp_neighbours_and_links_parse(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert (back.near, back.far) == (link.far, link.near)
     monkeypatch.setattr("clusterctl_lab.simulator.link_type.is_ethernet", lambda: True)
     found = lldp_reader.parse(output_of(lldpctl.main, "-f", "json"))
-    assert (found["ens17np0"].name, found["ens17np0"].ports) == ("leaf-su1-rail7", ["swp4"])
+    assert [(n.name, n.ports) for n in found["ens17np0"]] == [("leaf-su1-rail7", ["swp4"])]
 
 
 @pytest.mark.parametrize("mtu", [1500, 4191, 4192, 9000])
