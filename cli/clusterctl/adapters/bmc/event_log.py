@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.bmc_report import LogEntry
-from clusterctl_tools.redfish import Redfish, entries, last_segment, link
+from clusterctl_tools.redfish import Redfish, entries, last_segment, link, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,9 +48,9 @@ def log_services(client: Redfish, owners: Iterable[dict[str, Any]]) -> list[str]
     """The paths of the logs of these systems, managers and chassis that have events.
 
     Raises:
-        BmcError: a list of logs cannot be read.
+        BmcError: a list of logs cannot be read, or does not exist although it is linked.
     """
-    paths = dict.fromkeys(path for owner in owners for path in client.members(link(owner, "LogServices")))
+    paths = dict.fromkeys(path for owner in owners for path in members(client.linked, link(owner, "LogServices")))
     return [p for p in paths if not any(word in last_segment(p).lower() for word in _NO_EVENTS)]
 
 
@@ -61,11 +61,11 @@ def read_one_log(client: Redfish, path: str, most: int) -> list[LogEntry]:
         BmcError: it cannot be read, or does not exist.
     """
     service = client.linked(path)
-    members = list(islice(entries(client.linked, link(service, "Entries")), _MOST_READ))
-    whole = [m for m in members if _CONTENT & m.keys()]
+    listed = list(islice(entries(client.linked, link(service, "Entries")), _MOST_READ))
+    whole = [m for m in listed if _CONTENT & m.keys()]
     if not whole:
         # Links only (HPE), oldest or newest first: the newest are at one of the ends.
-        ends = members if len(members) <= 2 * most else [*members[:most], *members[-most:]]
+        ends = listed if len(listed) <= 2 * most else [*listed[:most], *listed[-most:]]
         whole = [client.get(str(m["@odata.id"])) for m in ends if m.get("@odata.id")]
     found = [log_entry(_name(path, service), e) for e in whole if e]
     return list(newest_first(found))[:most]

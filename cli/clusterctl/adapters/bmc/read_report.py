@@ -54,7 +54,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
 
     of_chassis = BmcSection.SENSORS if BmcSection.SENSORS in sections else BmcSection.LOG
     paths = section(of_chassis, lambda: list(client.members(root_link(root, "Chassis"))))
-    chassis = each(of_chassis, paths, lambda path: [client.linked(path)])
+    chassis = each(of_chassis, paths, lambda path: [described if described.get("@odata.id") == path else client.linked(path)])
     read = each(BmcSection.SENSORS, chassis, lambda one: sensors.read_sensors(client, root, one))
     owners = (*section(BmcSection.LOG, lambda: _systems(client, root)), *managers, *chassis)
     logs = dict.fromkeys(each(BmcSection.LOG, owners, lambda owner: event_log.log_services(client, [owner])))
