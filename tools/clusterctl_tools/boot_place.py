@@ -122,7 +122,9 @@ def _settings_place(
     settings = get(settings_path) if settings_path else {}
     if not settings:
         return BootPlace(current, current, path, keys, str(resource.get("@odata.etag") or ""), shows_pending=False)
-    return BootPlace(current, read(_value(settings, keys)) or current, settings_path, keys, str(settings.get("@odata.etag") or ""))
+    pending = read(_value(settings, keys))
+    # iDRAC9 7.10 and later: an empty list, whose write schedules a job (dell/iDRAC-Redfish-Scripting e7ba763 writes there on iDRAC10)
+    return BootPlace(current, pending or current, settings_path, keys, str(settings.get("@odata.etag") or ""), shows_pending=bool(pending))
 
 
 def _settings_path(resource: Mapping[str, Any]) -> str:

@@ -120,6 +120,16 @@ def test_the_order_of_an_hpe_has_the_names_and_the_paths_of_its_sources() -> Non
     assert found.path == f"{HPE_BOOT}/settings"
 
 
+def test_a_settings_object_that_shows_no_order_takes_one_and_cannot_be_read_back() -> None:
+    tree = recorded_tree("libredfish-dell")
+    system = "/redfish/v1/Systems/System.Embedded.1"
+    tree[system]["@Redfish.Settings"] = {"SettingsObject": {"@odata.id": f"{system}/Settings"}}
+    tree[f"{system}/Settings"] = {"Boot": {"BootOrder": [], "BootSourceOverrideMode": None}}
+    found = place_of(tree, "System.Embedded.1")
+    assert (found.path, found.shows_pending) == (f"{system}/Settings", False)
+    assert found.pending == found.current
+
+
 OVERRIDE = {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
 PLACES: list[tuple[str, dict[str, Any], dict[str, Any] | None, list[tuple[str, str]]]] = [
     # iDRAC9 7.10 (NVIDIA/libredfish c094c9e, tests/mockups/dell_multi_dpu)
