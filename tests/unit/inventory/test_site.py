@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,3 +84,22 @@ def test_a_role_of_the_site_that_nothing_verifies_is_a_problem(tmp_path: Path, m
         "def test_nothing(record):\n    record.not_applicable('acme_motd.text', 'none')\n"
     )
     assert check_declared_state(read_config(), "all").nodes == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("{a: {type: int}, a: {type: str}}", r"roles/acme_motd/meta/argument_specs\.yml.*(duplicate|more than once)"),
+        ("{a: [}", r"roles/acme_motd/meta/argument_specs\.yml"),
+    ],
+    ids=["a key twice", "no YAML"],
+)
+def test_a_broken_spec_of_a_role_of_the_site_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, why: str) -> None:
+    site = tmp_path / "mysite"
+    write_site(site)
+    (site / "roles" / "acme_motd" / "meta").mkdir(parents=True)
+    (site / "roles" / "acme_motd" / "meta" / "argument_specs.yml").write_text(f"argument_specs:\n  main:\n    options: {options}\n")
+    monkeypatch.chdir(site)
+    with pytest.raises(ConfigError) as refused:
+        check_declared_state(read_config(), "all")
+    assert re.search(why, str(refused.value), re.IGNORECASE | re.DOTALL), str(refused.value)

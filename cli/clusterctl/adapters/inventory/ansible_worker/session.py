@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible import constants, context
-from ansible.cli import CLI
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultSecretsContext
@@ -61,11 +60,7 @@ def open_session(request: WorkerRequest) -> Session:
     init_plugin_loader()
     loader = _Loader()
     loader.set_basedir(str(Path(request.content) / "playbooks"))
-    try:
-        secrets = CLI.setup_vault_secrets(loader, vault_ids=_vault_ids(request), auto_prompt=False, initialize_context=False)
-        VaultSecretsContext.initialize(VaultSecretsContext(secrets=secrets))
-    except AnsibleError as e:
-        raise config_failure(f"vault: {e.message}", "--vault-id takes FILE or LABEL@FILE") from e
+    VaultSecretsContext.initialize(VaultSecretsContext(secrets=_vault_secrets(loader, _vault_ids(request))))
     inventory = SourceManager(loader)
     try:
         variables = VariableManager(loader=loader)
@@ -86,6 +81,17 @@ def with_extra_vars(session: Session, request: WorkerRequest) -> Session:
     context.CLIARGS = CLIArgs({"extra_vars": request.extra_vars})
     variables = VariableManager(loader=session.loader, inventory=session.inventory)
     return Session(session.loader, session.inventory, variables, HostVars(session.inventory, variables, session.loader))
+
+
+def _vault_secrets(loader: Any, vault_ids: list[str]) -> list[Any]:
+    if not vault_ids:
+        return []
+    from ansible.cli import CLI  # noqa: PLC0415 a tenth of the start
+
+    try:
+        return list(CLI.setup_vault_secrets(loader, vault_ids=vault_ids, auto_prompt=False, initialize_context=False))
+    except AnsibleError as e:
+        raise config_failure(f"vault: {e.message}", "--vault-id takes FILE or LABEL@FILE") from e
 
 
 def _vault_ids(request: WorkerRequest) -> list[str]:
