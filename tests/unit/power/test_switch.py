@@ -11,7 +11,7 @@ from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailu
 from clusterctl.model.power import Boot, PowerAction, PowerOutcome, PowerReport, PowerView
 from clusterctl.workflows.power.switch import NodeSwitch, PowerLimits
 from clusterctl.workflows.power.turns import switch_racks
-from clusterctl_tools.redfish import BmcError
+from clusterctl_tools.redfish import BmcError, UnreachableError
 
 ALL = ("On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle")
 QUICK = PowerLimits(off_s=0.02, back_s=0.05, away_s=0.02, restore_s=0.02, pause_s=0, poll_s=0.001)
@@ -21,7 +21,8 @@ QUICK = PowerLimits(off_s=0.02, back_s=0.05, away_s=0.02, restore_s=0.02, pause_
 class Fake:
     """A machine: `deaf` ignores graceful requests, `dead` does not come back, `broken` has a BMC that does not answer.
 
-    `ac`: it offers an AC power cycle; `away`: requests that its BMC leaves unanswered after one; `restores`: the host comes back with its power.
+    `ac`: it offers an AC power cycle; `away`: requests that its BMC leaves unanswered after one; `restores`: the host comes back with its power;
+    `breaks_off`: the BMC does not end its answer.
     """
 
     name: str = "n1"
@@ -35,6 +36,7 @@ class Fake:
     ac: bool = True
     away: int = 3
     restores: bool = True
+    breaks_off: bool = False
     silent: int = 0
     boots: int = 1
     done: list[str] = field(default_factory=list)
@@ -63,6 +65,8 @@ class Fake:
         self.silent = self.away
         self.power = "on" if self.restores else "off"
         self.boots += self.restores
+        if self.breaks_off:
+            raise UnreachableError("cannot be reached: it breaks off its answer")
 
     async def boot(self) -> Boot:
         if self.power != "on" or (self.dead and self.boots > 1):
@@ -120,6 +124,13 @@ FAILURES: list[tuple[str, PowerAction, Fake, str, bool]] = [
     ("reboot of one that is off", PowerAction.REBOOT, Fake(power="off"), "is off: `clusterctl power on`", False),
     ("no graceful off", PowerAction.OFF, Fake(resets=("On", "ForceOff")), "offers no GracefulShutdown (On, ForceOff); --force", False),
     ("no AC cycle", PowerAction.AC_CYCLE, Fake(ac=False), "offers no AC power cycle that is known", False),
+    (
+        "AC cycle without an answer",
+        PowerAction.AC_CYCLE,
+        Fake(breaks_off=True),
+        "is back, but whether its standby power was gone is not known: its BMC cannot be reached",
+        False,
+    ),
     ("BMC does not come back", PowerAction.AC_CYCLE, Fake(away=10**6), "its BMC does not answer 0.05 s after the AC power cycle", True),
     ("another machine", PowerAction.CYCLE, Fake(swapped="S2"), "another machine answers: serial S1 -> S2", True),
 ]

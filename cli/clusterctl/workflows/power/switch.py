@@ -10,7 +10,7 @@ from clusterctl.adapters.config_keys import REBOOT_BUDGET
 from clusterctl.adapters.ssh.remote_result import TransportError
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.power import PowerAction, PowerOutcome, PowerReport
-from clusterctl_tools.redfish import BmcError
+from clusterctl_tools.redfish import BmcError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -125,11 +125,22 @@ class NodeSwitch:
         if before.power != "off":
             await self._switch_off(before)
         self._down = True
-        await asyncio.to_thread(self.machine.ac_cycle)
+        answer = await self._take_ac()
         await self._wait_answer(self.limits.away_s, answers=False)
         if not await self._wait_answer(self.limits.back_s, answers=True):
             raise _StepError(f"its BMC does not answer {self.limits.back_s:g} s after the AC power cycle")
-        return await self._wait_back(boot) if await self._wait_power("on", self.limits.restore_s) else await self._switch_on(boot)
+        await (self._wait_back(boot) if await self._wait_power("on", self.limits.restore_s) else self._switch_on(boot))
+        if answer:
+            raise _StepError(f"is back, but whether its standby power was gone is not known: its BMC {answer}")
+        return True
+
+    async def _take_ac(self) -> str:
+        """Why there was no answer: a BMC that lives from this power may break it off, or may never have got the request. Empty if it accepted."""
+        try:
+            await asyncio.to_thread(self.machine.ac_cycle)
+        except UnreachableError as e:
+            return str(e)
+        return ""
 
     async def _wait_answer(self, limit_s: float, *, answers: bool) -> bool:
         deadline = asyncio.get_running_loop().time() + limit_s
