@@ -222,8 +222,8 @@ class BmcHandler(BaseHTTPRequestHandler):
             self.bmc.power_cut_file.write_text(f"{time.time_ns()}\n", encoding="ascii")
             with self.bmc.lock:
                 event_log.add_event(self.bmc.event_file, time.time(), f"AC power cycle by Redfish: {power.AC_CYCLE}")
-            self._answer(HTTPStatus.NO_CONTENT, None)
             self.bmc.ac.cycle(self.bmc.node)
+            self._answer(HTTPStatus.NO_CONTENT, None)
 
     def _login(self) -> None:
         given = self._json()
