@@ -78,6 +78,8 @@ def switched(fake: Fake, action: PowerAction, limits: PowerLimits = QUICK) -> Po
     return asyncio.run(NodeSwitch(fake.name, fake, fake.boot, limits).run(action))
 
 
+# long where a busy machine may need it, short where the time is waited out
+AC = PowerLimits(off_s=10, back_s=10, away_s=0.02, restore_s=0.02, pause_s=0, poll_s=0.001)
 FORCE = PowerLimits(force=True, off_s=0.02, back_s=0.05, pause_s=0, poll_s=0.001)
 VIKING = ("ForceOff", "ForceRestart", "GracefulShutdown", "On")
 STEPS: list[tuple[str, PowerAction, Fake, PowerLimits, list[str], PowerOutcome, str]] = [
@@ -89,18 +91,18 @@ STEPS: list[tuple[str, PowerAction, Fake, PowerLimits, list[str], PowerOutcome, 
     ("cycle", PowerAction.CYCLE, Fake(), QUICK, ["GracefulShutdown", "On"], PowerOutcome.DONE, "on"),
     ("cycle by force", PowerAction.CYCLE, Fake(deaf=True), FORCE, ["ForceOff", "On"], PowerOutcome.DONE, "on"),
     ("cycle of one that is off", PowerAction.CYCLE, Fake(power="off"), QUICK, ["On"], PowerOutcome.DONE, "on"),
-    ("AC cycle", PowerAction.AC_CYCLE, Fake(), QUICK, ["GracefulShutdown", "AC"], PowerOutcome.DONE, "on"),
-    ("AC cycle of one that is off", PowerAction.AC_CYCLE, Fake(power="off"), QUICK, ["AC"], PowerOutcome.DONE, "on"),
+    ("AC cycle", PowerAction.AC_CYCLE, Fake(), AC, ["GracefulShutdown", "AC"], PowerOutcome.DONE, "on"),
+    ("AC cycle of one that is off", PowerAction.AC_CYCLE, Fake(power="off"), AC, ["AC"], PowerOutcome.DONE, "on"),
     (
         "AC cycle of one that stays off",
         PowerAction.AC_CYCLE,
         Fake(restores=False),
-        QUICK,
+        AC,
         ["GracefulShutdown", "AC", "On"],
         PowerOutcome.DONE,
         "on",
     ),
-    ("AC cycle with a BMC that stays", PowerAction.AC_CYCLE, Fake(away=0), QUICK, ["GracefulShutdown", "AC"], PowerOutcome.DONE, "on"),
+    ("AC cycle with a BMC that stays", PowerAction.AC_CYCLE, Fake(away=0), AC, ["GracefulShutdown", "AC"], PowerOutcome.DONE, "on"),
     ("reboot", PowerAction.REBOOT, Fake(), QUICK, ["GracefulRestart"], PowerOutcome.DONE, "on"),
     ("reboot by force", PowerAction.REBOOT, Fake(deaf=True), FORCE, ["ForceRestart"], PowerOutcome.DONE, "on"),
     ("reboot of a DGX", PowerAction.REBOOT, Fake(resets=VIKING), QUICK, ["GracefulShutdown", "On"], PowerOutcome.DONE, "on"),
@@ -127,7 +129,7 @@ FAILURES: list[tuple[str, PowerAction, Fake, str, bool]] = [
     (
         "AC cycle without an answer",
         PowerAction.AC_CYCLE,
-        Fake(breaks_off=True),
+        Fake(breaks_off=True, away=0),
         "is back, but whether its standby power was gone is not known: its BMC cannot be reached",
         False,
     ),
