@@ -46,7 +46,7 @@ def command(ctx: click.Context, *, target: str, reason: str, code: str | None, f
     from clusterctl.workflows.drain import drain, still_running  # noqa: PLC0415
 
     config = load_config(ctx, gates=False)
-    with Store.open(config.store_url) as store:
+    with Store.open_recorded(config.store_url) as store:
         nodes = match(store.nodes(), target)
         pool, who = load_pool(config.pool, store), config.operator
         limits = config.limits.unplanned() if to == State.QUARANTINED else config.limits

@@ -32,7 +32,7 @@ def command(ctx: click.Context, target: str, *, yes: bool, output: str) -> int:
             detail="stdin is not a terminal: the question cannot be answered", hint="add --yes (or set CLUSTERCTL_YES=1)"
         )
     config = load_config(ctx, gates=False)
-    with Store.open(config.store_url) as store:
+    with Store.open_recorded(config.store_url) as store:
         nodes = match(store.nodes(), target)
         if not (yes or click.confirm(view.question(nodes), err=True)):
             return ExitCode.CHANGES_PENDING

@@ -24,6 +24,6 @@ def command(ctx: click.Context, target: str, reason: str, output: str) -> int:
     from clusterctl.workflows.drain import release  # noqa: PLC0415 `--help` must not pay for it
 
     config = load_config(ctx, gates=False)
-    with Store.open(config.store_url) as store:
+    with Store.open_recorded(config.store_url) as store:
         moves = release(store, match(store.nodes(), target), operator=config.operator, reason=reason)
     return view.show_moves("release", moves, output)

@@ -28,11 +28,14 @@ NOTHING_RECORDED = "run in the folder of the site, or give --state-dir"
         ("judge run-1", ExitCode.CONFIG, "no single run"),
         ("admit r12-n01 --verify", ExitCode.CONFIG, NOTHING_RECORDED),
         ("announce", ExitCode.OK, "no planned maintenance"),
+        ("drain r12-n01 --reason test", ExitCode.CONFIG, NOTHING_RECORDED),
+        ("release r12-n01 --reason test", ExitCode.CONFIG, NOTHING_RECORDED),
+        ("forget r12-n01 --yes", ExitCode.CONFIG, NOTHING_RECORDED),
         ("breaker", ExitCode.OK, "0 members"),
         ("topology all --format slurm-tree", ExitCode.CONFIG, "no inventory is given"),
     ],
 )
-def test_what_only_reads_creates_no_record(
+def test_what_only_reads_or_changes_the_record_creates_none(
     words: str, code: ExitCode, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

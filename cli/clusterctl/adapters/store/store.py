@@ -74,9 +74,7 @@ class Store(
             StoreError: as `open`, of a database that cannot be read either.
         """
         if lacks_file(url):
-            nothing = connect_to_memory()
-            schema.ensure(nothing)
-            return cls(only_to_read(nothing), clock)
+            return cls._empty(clock)
         try:
             return cls.open(url, clock)
         except StoreError:
@@ -84,6 +82,21 @@ class Store(
             if engine is None or not schema.is_present(engine):
                 raise
             return cls(engine, clock)
+
+    @classmethod
+    def open_recorded(cls, url: str, clock: Callable[[], str] = clock.now) -> Store:
+        """As `open`, for whoever changes what is recorded already: creates no SQLite file, because without one nothing is.
+
+        Raises:
+            StoreError: as `open`.
+        """
+        return cls._empty(clock) if lacks_file(url) else cls.open(url, clock)
+
+    @classmethod
+    def _empty(cls, clock: Callable[[], str]) -> Store:
+        nothing = connect_to_memory()
+        schema.ensure(nothing)
+        return cls(only_to_read(nothing), clock)
 
     def close(self) -> None:
         """Close the connections."""
