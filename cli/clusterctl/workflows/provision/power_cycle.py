@@ -73,7 +73,8 @@ def cycle_or_give_up(context: RunContext, changes: Changes, names: Sequence[str]
 def give_up(context: RunContext, changes: Changes, name: str) -> None:
     """Quarantine a node on which stored settings are not in force."""
     if name in changes.power_cycled:
-        after, hint = "a power cycle", "take all power from it, standby power included, or declare the value that the device keeps"
+        after, take = "a power cycle", f"take its standby power, too (`clusterctl power ac-cycle {name}`, then provision it again)"
+        hint = f"{take}, or declare the value that the device keeps"
     elif context.candidates[name].node.bmc_url:
         after, hint = "a reboot", f"`clusterctl bmc {name}` shows whether its BMC answers; then run `clusterctl provision {name}` again"
     else:
