@@ -67,16 +67,18 @@ def test_a_vault(tmp_path: Path, vaulted: str, vault_file: Path) -> None:
     assert found.problem.startswith("ansible_become_password cannot be decrypted: give the vault password")
 
 
+@pytest.mark.parametrize(("setting", "value"), [("vault_identity_list", "site@{}"), ("vault_password_file", "{}")])
 @pytest.mark.parametrize("by", ["environment", "ansible.cfg"])
-def test_a_vault_that_ansibles_own_list_names(
-    tmp_path: Path, vaulted: str, vault_file: Path, by: str, monkeypatch: pytest.MonkeyPatch
+def test_a_vault_that_ansibles_own_settings_name(
+    tmp_path: Path, vaulted: str, vault_file: Path, by: str, setting: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As `ansible-playbook` finds it, without an option of clusterctl."""
     config = tmp_path / "ansible.cfg"
-    config.write_text(f"[defaults]\nvault_identity_list = site@{vault_file}\n")
-    monkeypatch.delenv("ANSIBLE_VAULT_IDENTITY_LIST", raising=False)
+    config.write_text(f"[defaults]\n{setting} = {value.format(vault_file)}\n")
+    for name in ("ANSIBLE_VAULT_IDENTITY_LIST", "ANSIBLE_VAULT_PASSWORD_FILE"):
+        monkeypatch.delenv(name, raising=False)
     if by == "environment":
-        monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", f"site@{vault_file}")
+        monkeypatch.setenv(f"ANSIBLE_{setting.upper()}", value.format(vault_file))
     else:
         monkeypatch.setenv("ANSIBLE_CONFIG", str(config))
     assert asked(tmp_path, f"ansible_become_password: {vaulted}\n")[1].value == SECRET
