@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -20,7 +20,7 @@ IGNORED = "145, RLW_REMAP Nonfatal XC1 i0 Link -1 (0x00000082 0x00000100 0x00000
 
 
 def found_in(
-    root: Path, journal: str, query: CommandResult | str, test: str = "test_kernel_log", **variables: object
+    root: Path, journal: str, query: CommandResult | str, test: str = "test_kernel_log", **variables: Any
 ) -> dict[str, Finding]:
     source = InventedNode(root, {QUERY: query, JOURNAL: BOOTED + journal})
     return run_some_checks(module, declared("hardware", **variables), source, (test,))
@@ -30,7 +30,7 @@ def failed(root: Path, journal: str, query: CommandResult | str) -> dict[str, Fi
     return {k: f for k, f in found_in(root, journal, query).items() if f.outcome is Outcome.FAIL}
 
 
-def warned(root: Path, journal: str, **variables: object) -> dict[str, Finding]:
+def warned(root: Path, journal: str, **variables: Any) -> dict[str, Finding]:
     return {k: f for k, f in found_in(root, journal, smi_xml(), **variables).items() if f.outcome is Outcome.WARN}
 
 
