@@ -19,9 +19,7 @@ SIGNAL = "149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 01 (0x00000226 0x00000002 0x0
 IGNORED = "145, RLW_REMAP Nonfatal XC1 i0 Link -1 (0x00000082 0x00000100 0x00000000 0x00000000 0x00000000 0x00000000)"
 
 
-def found_in(
-    root: Path, journal: str, query: CommandResult | str, test: str = "test_kernel_log", **variables: Any
-) -> dict[str, Finding]:
+def found_in(root: Path, journal: str, query: CommandResult | str, test: str = "test_kernel_log", **variables: Any) -> dict[str, Finding]:
     source = InventedNode(root, {QUERY: query, JOURNAL: BOOTED + journal})
     return run_some_checks(module, declared("hardware", **variables), source, (test,))
 
