@@ -123,7 +123,7 @@ def _settings_place(
     if not settings:
         return BootPlace(current, current, path, keys, str(resource.get("@odata.etag") or ""), shows_pending=False)
     pending = read(_value(settings, keys))
-    # iDRAC9 7.10 and later: an empty list, whose write schedules a job (dell/iDRAC-Redfish-Scripting e7ba763 writes there on iDRAC10)
+    # An empty list (iDRAC9 7.10): dell/iDRAC-Redfish-Scripting e7ba763 writes there on iDRAC10; that iDRAC9 takes it, too, is assumed.
     return BootPlace(current, pending or current, settings_path, keys, str(settings.get("@odata.etag") or ""), shows_pending=bool(pending))
 
 

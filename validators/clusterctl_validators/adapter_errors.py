@@ -1,8 +1,7 @@
 """Errors of mlx5 adapters and of their modules (cable, transceiver) in the kernel log.
 
-Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func) and events.c (port_module, temp_warn, mlx5_pcie_event), main.c
-(mlx5_pci_err_detected). Sensors 3 and 4 of a "Fatal error" are resets on purpose. Which of them
-are fatal: NVIDIA/NVSentinel, docs/nic-health-monitor.md; leptonai/gpud (issue 348) has the power of a slot inspected.
+Formats: Linux, drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c (wait_func), events.c (port_module, temp_warn, mlx5_pcie_event) and main.c
+(mlx5_pci_err_detected). Which of them are fatal: NVIDIA/NVSentinel, docs/nic-health-monitor.md; leptonai/gpud (issue 348) has the power of a slot inspected.
 """
 
 import re
@@ -24,6 +23,7 @@ RECOVERED_HINT = (
     "Where the slot has too little power, check the riser and its power cable"
 )
 
+# "Fatal error 3" and "4", an interface that is disabled or reset, are left out: assumed to be seen in a planned reset, too.
 # An adapter logs dozens of lines while its driver starts.
 _CANDIDATE = re.compile(LOG_PATTERN)
 _ADAPTER = r"mlx5_core (?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? .*?"

@@ -84,7 +84,7 @@ def _by_lldp(probe: Probe, device: str, port: int) -> Peer:
     peers = [Peer((neighbour.name,), tuple(neighbour.ports)) for neighbour in found]
     if len(peers) > 1:
         raise NoPeerError(
-            "{} LLDP neighbours on {}, a cable has one: {}".format(len(peers), interface, ", ".join(map(str, peers))), unplugged=False
+            "{} LLDP neighbours on {}, but a cable has one: {}".format(len(peers), interface, ", ".join(map(str, peers))), unplugged=False
         )
     return peers[0]
 

@@ -54,7 +54,7 @@ _RECOVERIES: Dict[str, Action] = {
     "Drain and Reset": Action.RESET_GPU,
     "Drain P2P": Action.DRAIN_P2P,
     "Node Reboot Required": Action.RESTART_BM,
-    # the words of driver 610
+    # As public logs of driver 610 have them; that they are these actions is assumed.
     "PF FLR": Action.RESET_GPU,
     "OS Reboot": Action.RESTART_BM,
 }

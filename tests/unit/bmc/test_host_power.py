@@ -129,9 +129,12 @@ AC_RECORDED = [
 @pytest.mark.parametrize(("tree", "path"), AC_RECORDED, ids=[r[0] for r in AC_RECORDED])
 def test_the_ac_power_cycle_of_recorded_services(tmp_path: Path, tree: str, path: str) -> None:
     with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
-        assert host(bmc).offers_ac_cycle() is bool(path)
+        machine = host(bmc)
+        assert machine.offers_ac_cycle() is bool(path)
+        asked = len(bmc.requests)
         with pytest.raises(BmcError, match="HTTP 405" if path else "offers no AC power cycle"):
-            host(bmc).ac_cycle()
+            machine.ac_cycle()
+        assert len(bmc.requests) == asked + bool(path), "the way is looked for once"
         assert [p for method, p in bmc.requests if method == "POST"] == [path][: bool(path)]
 
 

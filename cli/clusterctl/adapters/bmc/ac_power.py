@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl_tools.redfish import BmcError, members, root_link
+from clusterctl_tools.redfish import members, root_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clusterctl_tools.redfish import Get, Redfish
+    from clusterctl_tools.redfish import Get
 
 # Advertised by trees in NVIDIA/libredfish c094c9e (tests/mockups): GB200 and GH200; Dell with iDRAC9 7.10; HPE with iLO 5; Lenovo SR670 V2. Supermicro's is
-# that of its src/supermicro.rs; the recorded SYS-821GE-TNHR does not advertise it.
+# the path in its src/supermicro.rs; the recorded SYS-821GE-TNHR does not advertise it, so the name of the action is assumed.
 _BODIES: dict[str, dict[str, str]] = {
     "#NvidiaChassis.AuxPowerReset": {"ResetType": "AuxPowerCycle"},
     "#DellOemChassis.ExtendedReset": {"ResetType": "PowerCycle", "FinalPowerState": "On"},
@@ -34,18 +34,6 @@ def find_ac_cycle(get: Get, root: Mapping[str, Any]) -> tuple[str, dict[str, str
                 if name in _BODIES and action.get("target"):
                     return str(action["target"]), _BODIES[name]
     return None
-
-
-def run_ac_cycle(client: Redfish, root: Mapping[str, Any]) -> None:
-    """Take the power from a machine that is off, and give it back.
-
-    Raises:
-        BmcError: it refuses, offers none, or cannot be reached.
-    """
-    found = find_ac_cycle(client.get, root)
-    if found is None:
-        raise BmcError("it offers no AC power cycle that is known")
-    client.post(*found)
 
 
 def actions_of(resource: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

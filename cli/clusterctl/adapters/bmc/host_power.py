@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.ac_power import find_ac_cycle, run_ac_cycle
+from clusterctl.adapters.bmc.ac_power import find_ac_cycle
 from clusterctl.model.power import PowerView
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, one_system, well_formed
 
@@ -55,6 +55,7 @@ class HostPower:
 
     def __init__(self, access: BmcAccess, limits: BmcLimits) -> None:
         self._access, self._limits = access, limits
+        self._ac: tuple[str, dict[str, str]] | None = None
 
     @well_formed()
     def view(self) -> PowerView:
@@ -90,17 +91,19 @@ class HostPower:
             BmcError: it cannot be asked.
         """
         client = self._client()
-        return find_ac_cycle(client.get, client.get(ROOT)) is not None
+        self._ac = find_ac_cycle(client.get, client.get(ROOT))
+        return self._ac is not None
 
     @well_formed()
     def ac_cycle(self) -> None:
-        """Do so. The host must be off; the BMC is away for minutes afterwards.
+        """Do so, once `offers_ac_cycle` has found the way. The host must be off; the BMC is away for minutes afterwards.
 
         Raises:
             BmcError: the BMC refuses it, or cannot be reached.
         """
-        client = self._client()
-        run_ac_cycle(client, client.get(ROOT))
+        if self._ac is None:
+            raise BmcError("it offers no AC power cycle that is known")
+        self._client().post(*self._ac)
 
     def _client(self) -> Redfish:
         if self._access.problem:

@@ -38,7 +38,7 @@ def answer(request: WorkerRequest, session: Session | None = None) -> dict[str, 
         WorkerError: there is no answer.
     """
     if request.operation is Operation.WORDS:
-        from clusterctl.adapters.inventory.ansible_worker.playbook_words import read_words  # noqa: PLC0415 a tenth of the start
+        from clusterctl.adapters.inventory.ansible_worker.playbook_words import read_words  # noqa: PLC0415 a tenth of the imports
 
         return read_words(request.words)
     session = session or open_session(request)

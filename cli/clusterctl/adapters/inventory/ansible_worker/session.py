@@ -86,7 +86,7 @@ def with_extra_vars(session: Session, request: WorkerRequest) -> Session:
 def _vault_secrets(loader: Any, vault_ids: list[str]) -> list[Any]:
     if not (vault_ids or constants.DEFAULT_VAULT_PASSWORD_FILE):
         return []
-    from ansible.cli import CLI  # noqa: PLC0415 a tenth of the start
+    from ansible.cli import CLI  # noqa: PLC0415 a fifth of the imports
 
     try:
         return list(CLI.setup_vault_secrets(loader, vault_ids=vault_ids, auto_prompt=False, initialize_context=False))
