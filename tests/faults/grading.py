@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.judging.installed_skew import installed_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl_validators.finding import Outcome
 from faults.world import device_at
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.installed_skew import InstalledSkew
     from clusterctl_validators.finding import Finding
     from faults.rows import Oracle, Vocabulary
 
@@ -85,6 +87,16 @@ def of_checks(node: str, findings: Iterable[Finding], words: Vocabulary) -> tupl
         key = _ITEM.sub("", f.check)
         device = f"gpu{item}" if f.check.startswith(_OF_A_GPU) else item
         found.append(Statement(node, key, _component(key, device, words), device, f.outcome, _actions(f.hint, words)))
+    return tuple(found)
+
+
+def of_skews(skews: Iterable[InstalledSkew], words: Vocabulary) -> tuple[Statement, ...]:
+    """The statements of a burn-in about the nodes of the minority; about all where there is none."""
+    found = []
+    for one in skews:
+        key, actions = f"installed.{one.component}", _actions(installed_text(one), words)
+        nodes = [node for version in one.versions[one.majority :] for node in version.nodes]
+        found += [Statement(node, key, _component(key, "", words), "", Outcome.WARN, actions) for node in nodes]
     return tuple(found)
 
 

@@ -168,7 +168,8 @@ def _healthy(kind: RackKind) -> Path:
         "proc/sys/kernel/random/boot_id": BOOT,
         "run/clusterctl/infiniband-counters.json": json.dumps({"taken_at": _BOOTED, "boot_id": BOOT, "ports": ports}),
         **{f"sys/devices/system/node/node{i}/cpulist": "0-55" for i in range(machine.NUMA_NODES)},
-        **{f"sys/devices/system/edac/mc/mc0/dimm{i}/dimm_ce_count": 0 for i in range(8)},
+        **{f"sys/devices/system/edac/mc/mc0/dimm{i}/dimm_ce_count": 0 for i in range(machine.DIMMS)},
+        **{f"sys/devices/system/edac/mc/mc0/dimm{i}/size": machine.DIMM_GIB * 1024 for i in range(machine.DIMMS)},
         "sys/devices/system/edac/mc/mc0/ce_noinfo_count": 0,
     }
     pseudo_files.write_files(str(root), texts)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from faults.burnin import burn_in
-from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
+from faults.grading import HOLDS, Statement, grade, of_checks, of_gates, of_skews
 from faults.nights import usual_of
-from faults.rack_findings import findings_of_rack
+from faults.rack_findings import findings_of_rack, skews_of_rack
 from faults.rack_kinds import RACK_KINDS
 from faults.rows import ADDED_GATES, load_vocabulary
 from faults.world import EVERY_NODE, rack_of
@@ -31,7 +31,9 @@ def stated_about(rack: Rack, checked: Sequence[str], level: Level = "standard", 
     words = load_vocabulary()
     with rack.kind.printing():
         found = of_gates(burn_in(rack, level, usual=usual_of(rack, level) if known else None), words)
-        return (*found, *(s for name, own in findings_of_rack(rack, checked).items() for s in of_checks(name, own, words)))
+        checks = findings_of_rack(rack, checked)
+        skews = of_skews(skews_of_rack(rack, checks), words)
+        return (*found, *skews, *(s for name, own in checks.items() for s in of_checks(name, own, words)))
 
 
 @cache

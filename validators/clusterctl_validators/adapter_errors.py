@@ -14,13 +14,24 @@ LOG_PATTERN = (
     r"mlx5_core .*(?:health compromised|Health issue observed|leak of a command resource|recovery flow aborted|PCI slot is unavailable"
     r"|Fatal error [125] detected|mlx5_pci_err_detected|Port module event\[error\]|High temperature on sensors|Detected insufficient power)"
 )
-LOST_HINT = (
+_OF_LOST = (
     "drain the node and reboot it; if the adapter logs it again, take its standby power, too (`clusterctl power ac-cycle`), update its firmware, then replace it. "
     "Where it was too hot, check fans and inlet first"
 )
-RECOVERED_HINT = (
-    "a module that is too hot or badly seated takes its link down: check fans, reseat the cable and transceivers, then replace them. "
-    "Where the slot has too little power, check the riser and its power cable"
+# What was logged begins with, or has, one of these words; the first that fits.
+_OF_WARNED = (
+    (
+        "Temperature",
+        "check fans and inlet: a module that is too hot takes its link down; if others are cool, reseat the transceiver, then replace it",
+    ),
+    (
+        "Power budget exceeded",
+        "use a module of a power class that the cage can feed, or raise its power limit in the adapter's firmware configuration",
+    ),
+    ("Port module", "reseat the cable and transceivers, then replace them"),
+    ("insufficient power", "check the auxiliary power cable of the adapter or its riser, then reseat the adapter"),
+    ("mlx5_pci_err_detected", "reseat the adapter and its riser; if it returns, update the firmware, then replace it"),
+    ("Health issue", "update the firmware of the adapter; if it returns, replace it"),
 )
 
 # "Fatal error 3" and "4", an interface that is disabled or reset, are left out: assumed to be seen in a planned reset, too.
@@ -53,4 +64,15 @@ def _errors(text: str) -> Iterator[LoggedError]:
         lost = _LOST.match(line)
         found = lost or _WARNED.match(line)
         if found:
-            yield LoggedError(found.group("device"), found.group("detail").strip(), lost is None, time_of(line[: found.start("device")]))
+            detail = found.group("detail").strip()
+            yield LoggedError(
+                found.group("device"),
+                detail,
+                lost is None,
+                time_of(line[: found.start("device")]),
+                _OF_LOST if lost else _of_warned(detail),
+            )
+
+
+def _of_warned(detail: str) -> str:
+    return next(action for words, action in _OF_WARNED if words.lower() in detail.lower())

@@ -16,11 +16,11 @@ LOG_PATTERN = (
     r"nvme\d.*(?:ailure|aborting|timeout|will reset|reset controller|failing I/O|read-?only|hut down|hutting down|orruption|errno=)"
     r"|(?:I/O|medium) error.* dev(?:ice)? nvme|EXT4-fs error \(device nvme|Disk failure on nvme"
 )
-LOST_HINT = (
+_OF_LOST = (
     "drain the node and check the disk (`smartctl -x`): reseat it, replace it if the errors return. "
     "A file system that the kernel made read-only needs a check before it is mounted again"
 )
-RECOVERED_HINT = "a disk that does this again and again fails: reseat it, update its firmware, or plan its replacement"
+_OF_RECOVERED = "a disk that does this again and again fails: reseat it, update its firmware, or plan its replacement"
 
 _BLOCK = "/sys/class/block/{}"
 # Assumed: no disk in order logs such a line; one that encrypts itself and is locked may, until it is unlocked. A discard that a device does not support is an I/O error of no data.
@@ -62,7 +62,8 @@ def _errors(text: str) -> Iterator[LoggedError]:
         recovered = None if found else _RESET.match(line, at)
         match = found or recovered
         if match:
-            yield LoggedError(match.group("device"), match.group("detail").strip(), found is None, time_of(line[: match.start("detail")]))
+            time, action = time_of(line[: match.start("detail")]), _OF_LOST if found else _OF_RECOVERED
+            yield LoggedError(match.group("device"), match.group("detail").strip(), found is None, time, action)
 
 
 def _start(line: str) -> int:

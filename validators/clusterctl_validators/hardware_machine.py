@@ -1,11 +1,20 @@
-"""Whether a node is the declared machine with the declared release: packages and settings of another one do not fit."""
+"""Whether a node is the declared machine with the declared release and processors: packages and settings of another one do not fit."""
 
-from typing import Sequence
+from typing import Any, Mapping, Sequence
 
 from clusterctl_tools.linux_files import parse_os_release
+from clusterctl_tools.util_linux import LSCPU, UnreadableInventoryError, parse_lscpu
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import UNDECLARED, Record
+
+# of lscpu -J
+_FIELDS = {
+    "architecture": "Architecture",
+    "sockets": "Socket(s)",
+    "cores_per_socket": "Core(s) per socket",
+    "threads_per_core": "Thread(s) per core",
+}
 
 
 def judge_release(declared: str, record: Record, probe: Probe) -> None:
@@ -20,7 +29,7 @@ def judge_release(declared: str, record: Record, probe: Probe) -> None:
 
 def judge_model(declared: Sequence[str], record: Record, probe: Probe) -> None:
     """The product name of the firmware (SMBIOS type 1), which the kernel shows."""
-    found = _dmi(probe, "product_name")
+    found = (probe.read("/sys/class/dmi/id/product_name") or "").strip()
     if not declared:
         record.seen("hardware.machine", found)
         return
@@ -28,10 +37,20 @@ def judge_model(declared: Sequence[str], record: Record, probe: Probe) -> None:
     record.ok("hardware.machine", found in declared, expected=" or ".join(declared), found=found, severity=Severity.CRITICAL, hint=hint)
 
 
-def keep_bios_version(record: Record, probe: Probe) -> None:
-    """What the firmware calls its version (SMBIOS type 0): no variable declares it, the role bios pins it by the BMC."""
-    record.seen("hardware.bios_version", _dmi(probe, "bios_version"))
-
-
-def _dmi(probe: Probe, name: str) -> str:
-    return (probe.read("/sys/class/dmi/id/" + name) or "").strip()
+def judge_processors(declared: Mapping[str, Any], record: Record, probe: Probe) -> None:
+    """Architecture, sockets, cores and threads as lscpu shows them; what is empty or zero is not declared."""
+    expected = {name: value for name, value in declared.items() if value}
+    for name in declared:
+        if name not in expected:
+            record.not_applicable("hardware.cpu." + name, UNDECLARED)
+    if not expected:
+        return
+    result = probe.run(LSCPU)
+    try:
+        found = parse_lscpu(result.stdout)
+    except UnreadableInventoryError as e:
+        record.could_not_run("hardware.cpu", "lscpu -J: {}".format(result.error or e))
+        return
+    for name, value in expected.items():
+        hint = "compare BIOS settings (SMT, disabled cores) and processors with the order of this node"
+        record.equal("hardware.cpu." + name, value, found.get(_FIELDS[name]), hint=hint)

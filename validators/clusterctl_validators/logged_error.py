@@ -14,12 +14,19 @@ class LoggedError:
         device: as the line names it.
         recovered: the driver or the device went on by itself, and nothing was lost.
         time: as logged; empty without a year.
+        action: what a person does next about such an error.
     """
 
     device: str
     detail: str
     recovered: bool
     time: str
+    action: str
+
+
+def next_action(errors: Iterable[LoggedError]) -> str:
+    """The actions of the errors, each once, in the order of the log."""
+    return "; ".join(dict.fromkeys(e.action for e in errors))
 
 
 def shown(errors: Iterable[LoggedError]) -> str:

@@ -4,7 +4,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_tools.linux_files import parse_memory_gib
-from clusterctl_tools.util_linux import LSBLK, LSCPU, UnreadableInventoryError, parse_lscpu, parse_nvme_data_disks
+from clusterctl_tools.util_linux import LSBLK, UnreadableInventoryError, parse_nvme_data_disks
 from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
@@ -12,9 +12,10 @@ from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_links import judge_gpu_link_flaps, judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
-from clusterctl_validators.hardware_machine import judge_model, judge_release, keep_bios_version
+from clusterctl_validators.hardware_machine import judge_model, judge_processors, judge_release
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
 from clusterctl_validators.hca_place import absence_hint, judge_place
+from clusterctl_validators.kept_parts import keep_parts
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import UNDECLARED, Record
 
@@ -25,7 +26,13 @@ Spec = Mapping[str, Any]
 AFTER_BOOT = ("hardware.gpu.fabric*", "hardware.gpu.nvlinks", "hardware.gpu.nvlink_rate", "hardware.hca.*state", "hardware.hca.rate_gbps")
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
-VERSIONS = {"hardware.gpu[*].vbios": ("GPU VBIOS", "hardware.gpu[*].model"), "hardware.bios_version": ("BIOS", "hardware.machine")}
+VERSIONS = {
+    "hardware.gpu[*].vbios": ("GPU VBIOS", "hardware.gpu[*].model"),
+    "hardware.nvme_firmware[*]": ("NVMe firmware", "*"),
+    "hardware.bios_version": ("BIOS", "hardware.machine"),
+    "hardware.microcode": ("microcode", "hardware.machine"),
+    "hardware.memory_modules": ("memory", "hardware.machine"),
+}
 
 _NO_GPUS = "no GPUs are declared for this node"
 _RESEAT = "power off the node and reseat it; if the fault remains, RMA"
@@ -62,31 +69,14 @@ def _gpu_hint(gpu: Gpu, advice: str) -> str:
 def test_machine(spec: Spec, record: Record, probe: Probe) -> None:
     judge_release(spec["hardware_os"], record, probe)
     judge_model(spec["hardware_machines"], record, probe)
-    keep_bios_version(record, probe)
+    keep_parts(record, probe)
 
 
 def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
-    declared = {
-        "Architecture": ("architecture", spec["hardware_architecture"]),
-        "Socket(s)": ("sockets", spec["hardware_cpu_sockets"]),
-        "Core(s) per socket": ("cores_per_socket", spec["hardware_cpu_cores_per_socket"]),
-        "Thread(s) per core": ("threads_per_core", spec["hardware_cpu_threads_per_core"]),
-    }
-    expected = {field: (name, value) for field, (name, value) in declared.items() if value}
-    for name, value in declared.values():
-        if not value:
-            record.not_applicable("hardware.cpu." + name, UNDECLARED)
-    if not expected:
-        return
-    result = probe.run(LSCPU)
-    try:
-        found = parse_lscpu(result.stdout)
-    except UnreadableInventoryError as e:
-        record.could_not_run("hardware.cpu", "lscpu -J: {}".format(result.error or e))
-        return
-    for field, (name, value) in expected.items():
-        hint = "compare BIOS settings (SMT, disabled cores) and processors with the order of this node"
-        record.equal("hardware.cpu." + name, value, found.get(field), hint=hint)
+    names = ("sockets", "cores_per_socket", "threads_per_core")
+    judge_processors(
+        {"architecture": spec["hardware_architecture"], **{name: spec["hardware_cpu_" + name] for name in names}}, record, probe
+    )
 
 
 def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:

@@ -1,4 +1,4 @@
-"""The versions of drivers, firmware and kernel in the findings of a node. Pure."""
+"""The versions of drivers, firmware and kernel, and the memory, in the findings of a node. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def installed_versions(findings: Iterable[Finding], traits: ValidatorTraits) -> 
         for declared in traits.of(finding.role).versions:
             item = _item(declared, finding.check)
             if item is not None and _VERSION.search(finding.found):
-                model = found.get(declared.model.replace("*", item), "")
+                model = item if declared.model == "*" else found.get(declared.model.replace("*", item), "")
                 seen.setdefault((declared.component, model), set()).add(finding.found)
     return tuple(InstalledVersion(component, model, ", ".join(sorted(versions))) for (component, model), versions in sorted(seen.items()))
 

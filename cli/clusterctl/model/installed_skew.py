@@ -1,4 +1,4 @@
-"""Nodes of one scalable unit on which different versions of a driver, firmware or kernel run."""
+"""Nodes of one scalable unit on which different versions of a driver, firmware or kernel run, or which have other memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class InstalledVersion:
-    """A version that a validation saw on a node.
+    """A version that a validation saw on a node; of memory, its modules.
 
     Attributes:
         component: as validators declare it: `GPU driver`, `HCA firmware` ...
-        model: of the GPU, board (PSID) of the HCA, or model of the machine: only equal parts are to have equal versions. Empty where it is not known, and
+        model: of the GPU or disk, board (PSID) of the HCA, or model of the machine: only equal parts are to have equal versions. Empty where it is not known, and
             for kernel and driver.
         version: of all such parts of the node; several, sorted and joined by a comma, where they differ.
     """

@@ -59,12 +59,13 @@ class ColdSetting:
 
 @dataclass(frozen=True, slots=True)
 class VersionCheck:
-    """A check whose `found` is a version that the nodes of a scalable unit should share.
+    """A check whose `found` is a version, or another property, that the nodes of a scalable unit should share.
 
     Attributes:
         check: a `*` stands for the item.
         component: what has the version, for people and programs: `GPU VBIOS`.
-        model: the check beside it whose `found` is the model of the part, with the same item; only equal parts are compared. Empty = all are equal.
+        model: the check beside it whose `found` is the model of the part, with the same item; only equal parts are compared. `*` = the item is the model.
+            Empty = all are equal.
     """
 
     check: str

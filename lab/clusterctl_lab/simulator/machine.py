@@ -22,6 +22,9 @@ NUMA_NODES = THIS.numa_nodes
 CPUS = THIS.sockets * THIS.cores_per_socket * THIS.threads_per_core
 GPUS = len(THIS.gpu_addresses)
 HCAS = len(THIS.hca_addresses)
+DIMM_GIB = 64
+# The kernel shows less than is installed: firmware and kernel keep a part.
+DIMMS = -(-THIS.memory_kib // (DIMM_GIB * 1024**2 * NUMA_NODES)) * NUMA_NODES
 
 
 @dataclass(frozen=True)

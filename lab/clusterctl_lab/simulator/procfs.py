@@ -6,6 +6,7 @@ from math import isqrt
 
 from . import imex_channel, machine
 from .cmdline import last_value
+from .sysfs_cpu import MICROCODE
 
 # Initial values of a distribution kernel on this machine; keys are paths below /proc/sys.
 _FRESH: dict[str, str | int] = {
@@ -125,6 +126,7 @@ def _x86(cpu: int) -> dict[str, str | int]:
         "model": processor.number,
         "model name": processor.model,
         "stepping": processor.stepping,
+        "microcode": MICROCODE,
         "cpu MHz": "2000.000",
         "cache size": "107520 KB",
         "physical id": core // this.cores_per_socket,

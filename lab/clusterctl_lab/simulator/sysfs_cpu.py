@@ -9,6 +9,7 @@ from .cmdline import last_value
 GOVERNOR = "powersave"
 # The kernel's own choice where the BIOS left 0 (arch/x86/kernel/cpu/intel_epb.c).
 ENERGY_BIAS = 6
+MICROCODE = "0x2b000603"
 
 
 def files(cmdline: str) -> dict[str, str | int | bytes]:
@@ -38,6 +39,8 @@ def files(cmdline: str) -> dict[str, str | int | bytes]:
             "min_perf_pct": 21,
         }
         result |= {f"{base}/intel_pstate/{name}": value for name, value in pstate.items()}
+    if machine.THIS.processor.vendor:
+        result[f"{base}/cpu0/microcode/version"] = MICROCODE
     for cpu in range(machine.CPUS):
         result |= _cpu(f"{base}/cpu{cpu}", cpu)
         result |= _frequency(f"{base}/cpufreq/policy{cpu}", cpu)

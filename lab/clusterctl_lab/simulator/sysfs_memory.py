@@ -39,18 +39,20 @@ def files(cmdline: str, pages: HugePages) -> dict[str, str | int | bytes]:
         result[f"{THP}/{name}"] = bracket(chosen, THP_CHOICES[name])
     result |= {f"{THP}/use_zero_page": 1, f"{THP}/khugepaged/defrag": 1, f"{THP}/khugepaged/scan_sleep_millisecs": 10000}
     result |= {f"{THP}/hpage_pmd_size": 2097152, "kernel/mm/ksm/run": 0}
-    return result | _error_counters() | page_files(pages)
+    return result | _modules() | page_files(pages)
 
 
-def _error_counters() -> dict[str, str | int | bytes]:
-    """EDAC: a memory controller per NUMA node, with two DIMMs."""
+def _modules() -> dict[str, str | int | bytes]:
+    """EDAC: a memory controller per NUMA node, with its DIMMs and their errors."""
     result: dict[str, str | int | bytes] = {}
+    dimms = machine.DIMMS // machine.NUMA_NODES
     for controller in range(machine.NUMA_NODES):
         at = f"devices/system/edac/mc/mc{controller}"
         result |= dict.fromkeys((f"{at}/ce_count", f"{at}/ue_count", f"{at}/ce_noinfo_count", f"{at}/ue_noinfo_count"), 0)
-        for dimm in range(2):
+        for dimm in range(dimms):
             label = f"CPU_SrcID#{controller}_MC#0_Chan#{dimm}_DIMM#0"
             result |= {f"{at}/dimm{dimm}/dimm_ce_count": 0, f"{at}/dimm{dimm}/dimm_ue_count": 0, f"{at}/dimm{dimm}/dimm_label": label}
+            result[f"{at}/dimm{dimm}/size"] = machine.DIMM_GIB * 1024
     return result
 
 

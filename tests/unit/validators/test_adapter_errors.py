@@ -32,14 +32,17 @@ LOST = (
     "mlx5_core 0000:64:00.0: print_health_info:491:(pid 0): PCI slot is unavailable",
     "mlx5_core 0000:64:00.0: mlx5_health_try_recover:335:(pid 3): health recovery flow aborted, PCI reads still not working",
 )
-WARNED = (
-    "mlx5_core 0000:64:00.0: Port module event[error]: module 0, Cable error, High Temperature",
-    "mlx5_core 0000:64:00.0: mlx5_port_module_event:1131:(pid 0): Port module event[error]: module 0, Cable error, Bad or shorted cable/module",
-    "mlx5_core 0000:64:00.0: temp_warn:304:(pid 0): High temperature on sensors with bit set 0x0000000000000001",
-    "mlx5_core 0000:64:00.0: print_health_info:431:(pid 0): Health issue observed, High temperature, severity(4) WARNING:",
-    "mlx5_core 0000:64:00.0: mlx5_pci_err_detected Device state = 1 health sensors: 1 pci_status: 1. Enter, pci channel state = 2",
-    "mlx5_core 0000:64:00.0: mlx5_pcie_event:299:(pid 268269): Detected insufficient power on the PCIe slot (27W).",
-)
+# Each with what a person looks at first.
+WARNED = {
+    "mlx5_core 0000:64:00.0: Port module event[error]: module 0, Cable error, High Temperature": "check fans and inlet",
+    "mlx5_core 0000:64:00.0: mlx5_port_module_event:1131:(pid 0): Port module event[error]: module 0, Cable error, Bad or shorted cable/module": "reseat the cable",
+    "mlx5_core 0000:64:00.0: mlx5_port_module_event:1131:(pid 0): Port module event[error]: module 1, Cable error, Power budget exceeded": "use a module of a power class",
+    "mlx5_core 0000:64:00.0: temp_warn:304:(pid 0): High temperature on sensors with bit set 0x0000000000000001": "check fans and inlet",
+    "mlx5_core 0000:64:00.0: print_health_info:431:(pid 0): Health issue observed, High temperature, severity(4) WARNING:": "check fans and inlet",
+    "mlx5_core 0000:64:00.0: print_health_info:431:(pid 0): Health issue observed, firmware internal error, severity(5) NOTICE:": "update the firmware",
+    "mlx5_core 0000:64:00.0: mlx5_pci_err_detected Device state = 1 health sensors: 1 pci_status: 1. Enter, pci channel state = 2": "reseat the adapter",
+    "mlx5_core 0000:64:00.0: mlx5_pcie_event:299:(pid 268269): Detected insufficient power on the PCIe slot (27W).": "check the auxiliary power cable",
+}
 NOTHING = (
     "mlx5_core 0000:64:00.0: Port module event: module 0, Cable plugged",
     "mlx5_core 0000:64:00.0: mlx5_pcie_event:297:(pid 11): PCIe slot power capability was not advertised.",
@@ -79,7 +82,15 @@ def test_an_adapter_that_failed(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("text", WARNED)
 def test_an_adapter_or_a_module_that_went_on(tmp_path: Path, text: str) -> None:
     assert [(e.device, e.recovered) for e in parse(line(text))] == [(ADDRESS, True)]
-    assert check(tmp_path, text)["hardware.hca[mlx5_3].log"].outcome is Outcome.WARN
+    found = check(tmp_path, text)["hardware.hca[mlx5_3].log"]
+    assert found.outcome is Outcome.WARN
+    assert found.hint.startswith(WARNED[text])
+
+
+def test_each_kind_of_error_has_its_action_once(tmp_path: Path) -> None:
+    hint = check(tmp_path, *WARNED, *WARNED)["hardware.hca[mlx5_3].log"].hint
+    actions = [e.action for e in parse("".join(map(line, WARNED)))]
+    assert hint == "; ".join(dict.fromkeys(actions))
 
 
 @pytest.mark.parametrize("text", NOTHING)

@@ -11,6 +11,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators import adapter_errors, disk_errors
+from clusterctl_validators.logged_error import next_action
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -208,7 +209,6 @@ def _devices(this: _Comparison) -> Iterator[GateResult]:
         alike.setdefault(("adapter", error.device), []).append(error)
     for (metric, device), own in alike.items():
         lost = [e for e in own if not e.recovered]
-        hints = disk_errors if metric == "disk" else adapter_errors
         yield this.result(
             Outcome.FAIL if lost else Outcome.WARN,
             "kernel_log",
@@ -217,7 +217,7 @@ def _devices(this: _Comparison) -> Iterator[GateResult]:
             expected="none",
             found=(lost or own)[0].detail[:_EVENT_LIMIT],
             detail=f"logged under load, {len(own)} times" if len(own) > 1 else "logged under load",
-            hint=hints.LOST_HINT if lost else hints.RECOVERED_HINT,
+            hint=next_action(lost or own),
             reason=GateReason.RAISED_BY_LOAD,
             value=float(len(own)),
             unit="count",

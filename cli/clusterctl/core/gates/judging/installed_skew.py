@@ -1,4 +1,4 @@
-"""Versions of driver, firmware and kernel that differ between the nodes of a scalable unit. Pure."""
+"""Versions of driver, firmware and kernel, and memory, that differ between the nodes of a scalable unit. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def installed_text(one: InstalledSkew) -> str:
         versions = f"{other}, against {first.version} on most ({len(first.nodes)} {'node' if len(first.nodes) == 1 else 'nodes'})"
     else:
         versions = "; ".join(f"{names_text(v.nodes)}: {v.version}" for v in one.versions)
-    return f"{what}: {versions}; no verdict on a node depends on it: bring them to one version, or declare the version, and its check names the nodes"
+    return f"{what}: {versions}; no verdict on a node depends on it: make them alike (update the part, or replace what is missing), or declare what is right, and its check names the nodes"
 
 
 def _skew(unit: str, component: str, model: str, versions: tuple[VersionNodes, ...]) -> InstalledSkew:
