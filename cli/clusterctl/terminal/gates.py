@@ -112,10 +112,10 @@ def not_covered_lines(results: Sequence[GateResult]) -> list[str]:
 
 
 def coverage_line(coverage: Mapping[str, Any]) -> str:
-    """What the pair schedule reached."""
+    """What the pair schedule reaches where every meeting takes place."""
     text = (
-        f"Pairs: {coverage['pairs']} of {coverage['possible_pairs']}, HCAs: {coverage['devices']} of {coverage['known_devices']}, "
-        f"nodes: {coverage['nodes']}."
+        f"Planned: {coverage['pairs']} of {coverage['possible_pairs']} pairs, {coverage['devices']} of {coverage['known_devices']} HCAs, "
+        f"{coverage['nodes']} nodes."
     )
     missing = coverage["uncovered"]
     return f"{text} Not covered: {', '.join(missing)}." if missing else text

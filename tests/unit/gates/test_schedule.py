@@ -55,7 +55,6 @@ def test_an_hca_whose_rail_nobody_else_has_is_named() -> None:
     some = (*nodes(2, rails=2), nodes(3, rails=3)[2])
     found = coverage(some, plan(some, ["rdma_pair"]))
     assert found.uncovered == ("n3/mlx5_2",)
-    assert "not covered: n3/mlx5_2" in str(found)
 
 
 @given(st.integers(6, 12), st.integers(6, 20), st.text("abc", min_size=1, max_size=3))

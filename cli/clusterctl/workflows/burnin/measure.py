@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters import raw_records as rawfile
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
+from clusterctl.core.parsers.ssh_messages import read_ssh_failure
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.model.playbook_result import HostStatus, PlaybookStatus
@@ -132,5 +133,5 @@ def _why(node: str, outcome: PlaybookResult) -> tuple[GateReason, str]:
     if host is None or host.status is HostStatus.NOT_PROCESSED:
         return GateReason.NO_RECORD, "the measuring play never reached the node"
     if host.status is HostStatus.UNREACHABLE:
-        return GateReason.NODE_UNREACHABLE, "node unreachable" + "".join(f": {f.message}" for f in host.failures)
+        return GateReason.NODE_UNREACHABLE, "node unreachable" + "".join(f": {read_ssh_failure(f.message)[1]}" for f in host.failures)
     return GateReason.NO_RECORD, "; ".join(f.message for f in host.failures) or "its agent left the step out"

@@ -31,5 +31,5 @@ def _access(session: Session, variables: InventoryVariables, host: Any) -> dict[
     found = {field: text for field, name in FIELDS.items() if (text := (texts | others).get(name)) is not None}
     missing = [FIELDS[f] for f in _NEEDED if not found.get(f)]
     if missing:
-        return {"problem": f"{', '.join(missing)} not set: its BMC cannot be asked"}
+        return {"problem": f"{', '.join(missing)} not set"}
     return {**found, "readonly_problem": readonly_problem}

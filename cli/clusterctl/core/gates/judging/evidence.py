@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import RawRecord
+    from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.level import Level
     from clusterctl.model.own_history import HistoryKey
 
@@ -23,7 +23,7 @@ class Evidence:
     Attributes:
         subjects: all nodes of the burn-in by name, partners too.
         records: those of this gate, always in the same order.
-        failed_before: node -> the first gate of an earlier scope that it did not pass.
+        failed_before: node -> its first result of an earlier scope that is not good.
         group_gates: the gates of this judgement in which all nodes run together.
         usual: what a device read in earlier runs, on average.
     """
@@ -31,7 +31,7 @@ class Evidence:
     subjects: Mapping[str, Subject]
     records: Sequence[RawRecord]
     level: Level
-    failed_before: Mapping[str, str] = field(default_factory=dict)
+    failed_before: Mapping[str, GateResult] = field(default_factory=dict)
     group_gates: frozenset[str] = frozenset()
     usual: Mapping[HistoryKey, float] = field(default_factory=dict)
 

@@ -109,27 +109,35 @@ def _checked(gate: Gate[Any], result: object) -> GateResult:
     return result
 
 
-def not_passed(results: Sequence[GateResult]) -> dict[str, str]:
-    """Node -> the first gate that it did not pass."""
-    bad: dict[str, str] = {}
+def not_passed(results: Sequence[GateResult]) -> dict[str, GateResult]:
+    """Node -> its first result that is not good."""
+    bad: dict[str, GateResult] = {}
     for result in results:
         if result.outcome not in GOOD:
-            bad.setdefault(result.node, result.gate)
+            bad.setdefault(result.node, result)
     return bad
 
 
 def _without_evidence(
-    gate: Gate[Any], node: str, impossible: Mapping[tuple[str, str], Obstacle], failed_before: Mapping[str, str]
+    gate: Gate[Any], node: str, impossible: Mapping[tuple[str, str], Obstacle], failed_before: Mapping[str, GateResult]
 ) -> GateResult:
     reason, detail = GateReason.NO_EVIDENCE, "no evidence: nothing of this gate came back from the node"
     hint = f"run `clusterctl burnin {node} {gate.options}`"
     if obstacle := impossible.get((gate.name, node)):
         reason, detail, hint = obstacle.reason, obstacle.why, obstacle.hint
     elif gate.scope is Scope.GROUP and node in failed_before:
-        first = failed_before[node]
-        reason, detail = GateReason.LEFT_OUT, f"left out of the group run: it did not pass {first}"
-        hint = f"repair what {first} found, then `clusterctl burnin {node} --partners NODE`"
+        reason, detail, hint = _left_out(gate, failed_before[node])
     return GateResult(gate.name, node, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint, reason=reason)
+
+
+def _left_out(gate: Gate[Any], first: GateResult) -> tuple[GateReason, str, str]:
+    """Why a group gate did not measure a node, by the first result that is not good: what was not measured found nothing that can be repaired."""
+    if first.reason is GateReason.NODE_UNREACHABLE:
+        return first.reason, first.detail, hint_for(gate, first.reason, first.node)
+    again = f"then `clusterctl burnin {first.node} --partners NODE`"
+    if first.outcome is Outcome.COULD_NOT_RUN:
+        return GateReason.LEFT_OUT, f"left out of the group run: {first.gate} could not run", f"see why {first.gate} could not run, {again}"
+    return GateReason.LEFT_OUT, f"left out of the group run: it did not pass {first.gate}", f"repair what {first.gate} found, {again}"
 
 
 def _rank(result: GateResult) -> tuple[object, ...]:

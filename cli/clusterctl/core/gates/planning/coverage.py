@@ -32,10 +32,6 @@ class Coverage:
     known_devices: int
     uncovered: tuple[str, ...]
 
-    def __str__(self) -> str:
-        what = f"{self.pairs} of {self.possible_pairs} pairs, {self.devices} of {self.known_devices} HCAs of {self.nodes} nodes"
-        return f"{what}; not covered: {', '.join(self.uncovered)}" if self.uncovered else what
-
 
 def coverage(nodes: Sequence[Node], plan: GatePlan) -> Coverage:
     """What the pair gates of a plan cover of `nodes`."""
