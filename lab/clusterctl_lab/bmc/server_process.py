@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.ansible.process_tree import read_of_process
 from clusterctl.model.errors import LabError
 from clusterctl_lab.bmc.certificate import write_certificate
 from clusterctl_lab.layout import BMC_PORT, LabNode, LabPaths
@@ -26,19 +27,17 @@ def running_server(paths: LabPaths) -> tuple[int, list[str]]:
     """The process id and the nodes that it serves; (0, []) if none runs. A process id that was reused does not count."""
     try:
         pid = int(paths.bmc_pid.read_text(encoding="ascii"))
-        words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
     except (OSError, ValueError):
         return 0, []
-    if _MODULE not in words or str(paths.root) not in words:
-        return 0, []
-    return pid, [w for w in words[words.index(str(paths.root)) + 1 :] if w]
+    root, names = _served_by(Path(f"/proc/{pid}"))
+    return (pid, names) if root == str(paths.root) else (0, [])
 
 
 def ensure_serving(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
     """Serve the BMCs of exactly these nodes. A process that already does so keeps running.
 
     Raises:
-        LabError: the process does not start.
+        LabError: the process does not start, or another one has an address of these nodes.
     """
     names = [n.name for n in nodes]
     if running_server(paths)[1] == names:
@@ -46,6 +45,7 @@ def ensure_serving(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
     stop_server(paths)
     if not nodes:
         return
+    _require_free(nodes)
     write_certificate(paths.bmc_certificate, paths.bmc_key, [n.bmc_address for n in nodes])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     with paths.bmc_log.open("ab") as log:
@@ -74,6 +74,37 @@ def stop_server(paths: LabPaths) -> None:
         while not _ended(paths, pid) and time.monotonic() < deadline:
             time.sleep(0.02)
     paths.bmc_pid.unlink(missing_ok=True)
+
+
+def _require_free(nodes: Sequence[LabNode]) -> None:
+    """What listens there now would be taken for the new process, which ends because it cannot listen."""
+    taken = next((n for n in nodes if _listens(n)), None)
+    if taken is None:
+        return
+    for process in Path("/proc").glob("[0-9]*"):
+        root, names = _served_by(process)
+        if taken.name in names:
+            detail = f"the lab in {root} serves the BMC of {taken.name} ({taken.bmc_address}:{BMC_PORT})"
+            raise LabError(
+                detail=detail,
+                hint=f"take that rack down (`clusterctl lab down` in its site); if the site is gone, end process {process.name}",
+            )
+    raise LabError(
+        detail=f"another program listens on {taken.bmc_address}:{BMC_PORT}, where the BMC of {taken.name} is served",
+        hint="end it, or give the rack another number",
+    )
+
+
+def _served_by(process: Path) -> tuple[str, list[str]]:
+    """The lab whose BMCs a process serves, and their nodes; ("", []) of any other."""
+    try:
+        words = os.fsdecode(read_of_process(process, "cmdline")).split("\0")
+    except OSError:
+        return "", []
+    if _MODULE not in words:
+        return "", []
+    root, *names = words[words.index(_MODULE) + 1 :] or [""]
+    return root, [name for name in names if name]
 
 
 def _ended(paths: LabPaths, pid: int) -> bool:

@@ -17,7 +17,7 @@ def find_processes(marker: str) -> set[int]:
     found: set[int] = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if int(entry.name) != own and pattern in _environment(entry):
+            if int(entry.name) != own and pattern in read_of_process(entry, "environ"):
                 found.add(int(entry.name))
         except (OSError, ValueError):
             continue
@@ -29,12 +29,16 @@ def end_processes(marker: str, grace_s: float = 5.0) -> None:
     end_all(lambda: find_processes(marker), grace_s)
 
 
-def _environment(entry: Path) -> bytes:
-    """The environment of a process, which reads as empty while it executes another program."""
+def read_of_process(entry: Path, name: str) -> bytes:
+    """Environment or command line of a process, which read as empty while it executes another program: for a moment after it was started, too.
+
+    Raises:
+        OSError: it ended, or belongs to another user.
+    """
     for _ in range(_READS):
-        environment = (entry / "environ").read_bytes()
-        if environment or not _has_program(entry):
-            return environment
+        found = (entry / name).read_bytes()
+        if found or not _has_program(entry):
+            return found
         time.sleep(0.001)
     return b""
 
