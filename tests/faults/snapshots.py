@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BEFORE_S, AFTER_S = 3600.0, 7200.0
 BOOT = "11111111-2222-3333-4444-555555555555"
 _OTHER_BOOT = "99999999-2222-3333-4444-555555555555"
+# What healthy parts count now and then.
+_CORRECTED = frozenset({"aer_correctable", "port_rcv_errors"})
 _AER = ("aer_correctable", "aer_fatal", "aer_nonfatal")
 # Assumed: the kernel shows as many of Grace as of a node with DIMMs.
 _DIMMS = 8
@@ -65,6 +67,10 @@ def _counters(rack: Rack, node: str, *, loaded: bool) -> dict[str, dict[str, int
     # An adapter's link comes up minutes after the boot, in two attempts: counted before the load, and no more after it.
     for name in machine.THIS.hca_names:
         found[f"{name}/1"]["link_downed"] = rack.random("boot", node, name).choice((0, 0, 0, 1, 2))
+    for device, counters in found.items() if loaded else ():
+        for counter in sorted(_CORRECTED & set(counters)):
+            drawn = rack.random("corrected", node, device, counter)
+            counters[counter] += drawn.randint(1, 4) if drawn.random() < rack.noise.corrected else 0
     for change in (c for c in rack.of("counter", node) if loaded or c.when != "load"):
         device, _, counter = with_address(change.path, change).rpartition(".")
         found[device][counter] += int(change.value)

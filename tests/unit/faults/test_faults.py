@@ -29,7 +29,7 @@ INCIDENTS = {
 SLICE = {
     "gpu_at_a_third_of_its_rate": (True, True, True),
     "fabric_manager_dead": (True, True, True),
-    "corrected_errors_by_the_hundred_thousand": (False, False, False),
+    "corrected_errors_by_the_hundred_thousand": (True, True, True),
 }
 # Row of a rack of trays -> held, right component, right action, the first that is stated.
 TRAYS = {
@@ -51,7 +51,7 @@ ADDED = {
     "disk_4_percent_low": (False, "warn nvme_fio.peers.read_bandwidth.below_peers nvme3n1"),
     "disk_2_percent_low": (False, ""),
     "memory_word_read_otherwise_than_written": (True, "fail host_memory.content.hardware_incidents.wrong_content"),
-    "few_corrected_errors_while_memory_is_loaded": (False, ""),
+    "few_corrected_errors_while_memory_is_loaded": (False, "warn load_errors.peers.dimm_ce_count.above_peers mc0/dimm1"),
     "adapter_latency_above_the_limit": (True, "fail rdma_latency.upper_limit.latency_typical.above_limit mlx5_4"),
     "adapter_latency_40_percent_above_its_peers": (True, "fail rdma_latency.upper_peers.latency_typical.above_peers mlx5_4"),
     "node_with_cables_50_m_longer": (False, ""),

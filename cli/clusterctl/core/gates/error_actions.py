@@ -6,6 +6,9 @@ _AGAIN = "then burn in again"
 # NVIDIA GPU Memory Error Management: a remapping takes effect at a reset, a failed one is the criterion of an RMA; NVSentinel has the same for DCGM's errors.
 _RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"
 _FIELD_DIAGNOSTIC = "run the field diagnostic on {device}, and RMA it"
+_CORRECTED = (
+    "run the field diagnostic on {device}, RMA it if that fails; else watch it: NVIDIA asks for nothing as long as errors are corrected"
+)
 _RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the driver recommends: reset it or reboot {node}"
 _NVLINK = f"{{device}}: reset all GPUs of the board and restart the fabric manager, {_AGAIN}; RMA the GPU or the board if it returns"
 _PCIE = f"power off {{node}} and reseat {{device}}, its riser or cable, {_AGAIN}; replace it if the errors return"
@@ -18,6 +21,7 @@ _OTHER = "{metric} of {device} grows under load: drain the node, reseat or repla
 _BY_COUNTER = {
     **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "row_remap_pending"), _RESET),
     "page_retirement_pending": _RESET,
+    **dict.fromkeys(("ecc_sram_correctable", "ecc_dram_correctable"), _CORRECTED),
     **dict.fromkeys(("row_remap_failure", "retired_pages"), _FIELD_DIAGNOSTIC),
     "recovery_action": _RECOVERY,
     "hw_power_brake_us": _POWER,

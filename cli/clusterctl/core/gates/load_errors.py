@@ -10,8 +10,10 @@ from pydantic import Field
 from clusterctl.core.gates.error_actions import action_for_growth
 from clusterctl.core.gates.error_limits import DEFAULT_LIMITS, GrowthLimit, is_unknown_link_counter
 from clusterctl.core.gates.gate import Gate, Scope
-from clusterctl.core.gates.judging.error_growth import Allowed, raised_by_load
+from clusterctl.core.gates.judging.error_growth import Allowed, Raised, raised_by_load
+from clusterctl.core.gates.judging.errors_alone import alone
 from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.core.parsers.error_snapshot import read_error_snapshot
@@ -25,6 +27,7 @@ from clusterctl_validators.finding import GOOD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from clusterctl.core.gates.judging.errors_alone import Alone, NodeGrowth
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
@@ -75,17 +78,38 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         return {s.name: self._step(s, level, _AFTER + part, batch) for s in subjects}
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """Each node by its own snapshots: the first one against every later one."""
-        results: list[GateResult] = []
+        """Each node by its own snapshots, the first one against the last; then what is below every limit against equal devices."""
+        results: dict[str, tuple[GateResult, ...]] = {}
+        grown: dict[str, NodeGrowth] = {}
         for subject in evidence.judged:
             own = [r for r in evidence.records if r.node == subject.name]
             if own:
-                simulated = any(r.simulated for r in own)
                 expected = {_BEFORE, *(_AFTER + part for part in evidence.parts_of(subject))}
-                results += [replace(r, simulated=simulated, hint=self._hint(r)) for r in self._of_node(subject, own, expected)]
-        return tuple(results)
+                results[subject.name], grown[subject.name] = self._of_node(subject, own, expected)
+        for one in alone(grown, {name: gpu_model_of(evidence.subjects[name].node) for name in grown}):
+            results[one.node] = _beside(results[one.node], self._alone(one))
+        simulated = {r.node for r in evidence.records if r.simulated}
+        return tuple(replace(r, simulated=r.node in simulated, hint=self._hint(r)) for own in results.values() for r in own)
 
-    def _of_node(self, subject: Subject, records: Sequence[RawRecord], expected: set[str]) -> Iterator[GateResult]:
+    def _alone(self, one: Alone) -> GateResult:
+        grown, limit = one.growth
+        return GateResult(
+            self.name,
+            one.node,
+            Outcome.WARN,
+            "peers",
+            metric=one.counter,
+            device=one.device,
+            expected=f"<= {one.most:g}, as of its {one.equals - 1} equals",
+            found=f"+{grown:g}",
+            source="equal devices under the same load",
+            detail="below its limit, and alone" if limit else "alone",
+            reason=GateReason.ABOVE_PEERS,
+            value=float(grown),
+            unit="count",
+        )
+
+    def _of_node(self, subject: Subject, records: Sequence[RawRecord], expected: set[str]) -> tuple[tuple[GateResult, ...], NodeGrowth]:
         snapshots: dict[str, ErrorSnapshot] = {}
         # A node that failed on a lower rung of the group's ladder has no snapshot of the last one.
         taken = {name for r in records for name in (r.step, r.step.rpartition(".")[0])}
@@ -103,9 +127,11 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         settings = subject.profile.settings_of(self)
         tolerated = frozenset(judged.get("hardware_xids_tolerated") or ())
         allowed = Allowed(settings.limits(), subject.gpu_vendor, tolerated, required=frozenset(settings.growth_max))
-        found = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else ()
+        raised = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else Raised((), {})
         # A node that failed is left out of the group, so a snapshot after it is not missed.
-        yield from found if not missing or any(r.outcome not in GOOD for r in found) else missing
+        if not missing or any(r.outcome not in GOOD for r in raised.results):
+            return raised
+        return tuple(missing), {}
 
     def _snapshot(self, record: RawRecord) -> ErrorSnapshot:
         if record.error or record.exit_status:
@@ -150,6 +176,13 @@ class LoadErrors(Gate[LoadErrorsSettings]):
     def not_proven(self, settings: LoadErrorsSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
         """It only counts."""
         return "errors that the load of this level does not raise"
+
+
+def _beside(results: tuple[GateResult, ...], warning: GateResult) -> tuple[GateResult, ...]:
+    """With a warning in place of a pass; what is judged already about that counter of the device stays alone."""
+    if any((r.device, r.metric) == (warning.device, warning.metric) for r in results):
+        return results
+    return (*(r for r in results if r.outcome is not Outcome.PASS), warning)
 
 
 def _last(before: ErrorSnapshot | None, later: Iterable[ErrorSnapshot]) -> ErrorSnapshot | None:

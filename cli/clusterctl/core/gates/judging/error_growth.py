@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.core.gates.error_limits import LINK, Per, is_unknown_link_counter
+from clusterctl.core.gates.judging.errors_alone import COMPARED, Growth
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clusterctl.core.gates.error_limits import GrowthLimit
+    from clusterctl.core.gates.judging.errors_alone import NodeGrowth
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
     from clusterctl_validators.gpu import GpuEvent, GpuVendor
     from clusterctl_validators.logged_error import LoggedError
@@ -59,20 +61,32 @@ class _Comparison:
         return GateResult(self.gate, self.node, outcome, rule, boot_id=self.after.boot_id, **fields)  # type: ignore[arg-type]
 
 
-def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnapshot, allowed: Allowed) -> tuple[GateResult, ...]:
+class Raised(NamedTuple):
+    """What a load raised: the results, and the growth of the counters that equal devices are compared by."""
+
+    results: tuple[GateResult, ...]
+    growth: NodeGrowth
+
+
+def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnapshot, allowed: Allowed) -> Raised:
     """A failure or warning for every error that was raised between two snapshots; one pass if there is none and all was read."""
-    this = _Comparison(gate, node, before, after, allowed)
+    growth: NodeGrowth = {}
+    return Raised(_results(_Comparison(gate, node, before, after, allowed), growth), growth)
+
+
+def _results(this: _Comparison, growth: NodeGrowth) -> tuple[GateResult, ...]:
+    before, after = this.before, this.after
     if before.boot_id != after.boot_id:
         detail = f"the node rebooted under load: it is up for {after.uptime_s:.0f} s"
         return (this.result(Outcome.FAIL, "boot", expected=before.boot_id, found=after.boot_id, detail=detail, reason=GateReason.REBOOTED),)
-    found = tuple(_found(this))
+    found = tuple(_found(this, growth))
     if found:
         return found
     detail = f"no error counter grew above its limit and no error of a GPU, a disk or an adapter was logged in {this.minutes * _SECONDS_PER_MINUTE:.0f} s"
     return (this.result(Outcome.PASS, "growth", expected="none above its limit", found="none", detail=detail),)
 
 
-def _found(this: _Comparison) -> Iterator[GateResult]:
+def _found(this: _Comparison, growth: NodeGrowth) -> Iterator[GateResult]:
     yield from _logged(this)
     yield from _devices(this)
     yield from _incomplete(this)
@@ -92,6 +106,7 @@ def _found(this: _Comparison) -> Iterator[GateResult]:
                 Outcome.FAIL, "devices", device=device, expected="present", found="absent", detail=detail, reason=GateReason.DEVICE_LOST
             )
             continue
+        growth.update(_compared(this, device, counters, now[device]))
         limited = sorted(set(counters) & set(this.allowed.limits))
         for counter in limited:
             yield from _grown(this, device, counter, counters[counter], now[device].get(counter))
@@ -139,6 +154,15 @@ def _grown(this: _Comparison, device: str, counter: str, then: float, now: float
             limit=most,
             unit="us" if counter.endswith("_us") else "count",
         )
+
+
+def _compared(
+    this: _Comparison, device: str, then: Mapping[str, float], now: Mapping[str, float]
+) -> Iterator[tuple[tuple[str, str], Growth]]:
+    for counter in COMPARED.intersection(then, now):
+        limit = this.allowed.limits.get(counter)
+        most = limit.over(this.minutes, this.after.rates_gbps.get(device, 0.0)) if limit else None
+        yield (device, counter), Growth(_growth(then[counter], now[counter]), most)
 
 
 def _measured(limit: GrowthLimit, then: float, now: float) -> float:
