@@ -72,10 +72,10 @@ class LossySlurm:
         """Why a node is out."""
         return str(json.loads((self._folder / "nodes.json").read_text())[name]["reason"])
 
-    def hold(self, name: str, reason: str) -> None:
-        """Somebody drains a node."""
+    def hold(self, name: str, reason: str, state: str = "IDLE+DRAIN") -> None:
+        """Somebody drains a node, or slurmctld changes it; fields may follow the state."""
         nodes = json.loads((self._folder / "nodes.json").read_text())
-        (self._folder / "nodes.json").write_text(json.dumps(nodes | {name: {"state": "IDLE+DRAIN", "reason": reason}}))
+        (self._folder / "nodes.json").write_text(json.dumps(nodes | {name: {"state": state, "reason": reason}}))
 
     def members(self) -> frozenset[str]:
         """The nodes on which jobs would start."""

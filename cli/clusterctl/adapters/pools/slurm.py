@@ -73,6 +73,8 @@ class SlurmPool:
         _refuse_foreign(present)
         if present.is_silent:
             present = self._answering(present, reason)
+        if present.is_invalid:
+            self._refuse_invalid(present, reason)
         missing = [f for f in self._settings.features if f not in present.active_features]
         if missing:
             self._set_features(present, _with(present.features, missing), _with(present.active_features, missing))
@@ -81,16 +83,26 @@ class SlurmPool:
         return present.is_held or bool(missing)
 
     def remove(self, node: str, reason: str) -> bool:
-        """See `Pool.remove`. A node that is only away is drained, too: else Slurm returns it by itself when its slurmd is back."""
+        """See `Pool.remove`. A node that is only away is drained, too: else Slurm returns it by itself when its slurmd is back.
+
+        Raises:
+            PoolError: Slurm reboots it, and would end our drain then.
+        """
         present = self._commands.node(node)
         if present is None:
             return False
+        if present.returns_rebooted:
+            raise PoolError(
+                detail=f"Slurm reboots {node} and returns it to service then, drained or not (NextState={present.next_state})",
+                hint=f"wait until it is back, or end it with `scontrol cancel_reboot {node}`; then run the same command again",
+            )
         surplus = [f for f in self._settings.features if f in present.features]
         if surplus and (is_ours(present.reason) or present.takes_jobs):
             self._set_features(present, _without(present.features, surplus), _without(present.active_features, surplus))
-        if "DRAIN" in present.states:
+        if "DRAIN" in present.states and not present.registered_less:
             return False
-        foreign = present.is_held and present.reason and not present.is_away and not is_ours(present.reason)
+        of_slurm = present.is_away or present.registered_less
+        foreign = present.is_held and present.reason and not of_slurm and not is_ours(present.reason)
         self._commands.update(node, {"State": "DRAIN", "Reason": present.reason if foreign else self._signed(reason)})
         return present.takes_jobs
 
@@ -159,6 +171,16 @@ class SlurmPool:
             _refuse_foreign(present)
         return present
 
+    def _refuse_invalid(self, present: SlurmNode, reason: str) -> None:
+        """It would not run jobs, and enter the pool by itself later. Slurm's own reason stays."""
+        if not present.is_held:
+            self.remove(present.name, f"{reason}, but it registers with less than slurm.conf has")
+        why = f": {present.reason}" if present.registered_less else ""
+        raise PoolError(
+            detail=f"{present.name} registers in Slurm with less than slurm.conf has (INVALID_REG){why}",
+            hint=f"restart slurmd on {present.name}; `slurmd -C` and `slurmd -G` there show what it registers, its log why",
+        )
+
     def _set_features(self, node: SlurmNode, available: Collection[str], active: Collection[str]) -> None:
         self._commands.update(node.name, {"AvailableFeatures": ",".join(available), "ActiveFeatures": ",".join(active)})
 
@@ -176,8 +198,8 @@ def _refuse_foreign(node: SlurmNode) -> None:
 
 
 def _may_resume(node: SlurmNode) -> bool:
-    """Whether we took it out, or it joined drained, as its own configuration has it."""
-    return is_ours(node.reason) or (DYNAMIC in node.states and "DRAIN" in node.states and not node.reason)
+    """Whether we took it out, or nobody did: Slurm, by what it registered then, or its own configuration when it joined."""
+    return is_ours(node.reason) or node.registered_less or (DYNAMIC in node.states and "DRAIN" in node.states and not node.reason)
 
 
 def _with(features: Collection[str], more: Collection[str]) -> list[str]:

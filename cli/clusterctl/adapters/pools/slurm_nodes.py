@@ -20,9 +20,19 @@ _SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 _NAME = re.compile(r"NodeName=(\S+) ")
 # more fields follow a state: one that ends the line was cut off, and `IDLE` may have been `IDLE+DRAIN`
-_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|State(?==\S* ))=(\S*)")
-_STATE = re.compile(r"[A-Z_]*")
+_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|NextState|State(?==\S* ))=(\S*)")
+# "?" is a flag that scontrol does not know, because slurmctld is newer
+_STATE = re.compile(r"[A-Z_]*|\?")
 _REASON = re.compile(r" Reason=(?P<text>.*?)(?: \[\S+@(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\])(?: |$)")
+# what slurmctld appends to the reason of a node that is already out (set_node_reason, 23.02 and later)
+_APPENDED = re.compile(r"(?<=\S)(?: : (?:Not responding|ResumeTimeout reached|reboot (?:issued|complete|timed out)))+$")
+# what it writes about a node that registers with less than slurm.conf has; from 23.02 on it replaces whatever reason the node had (validate_node_specs)
+_LESS = (
+    r"(?:gres/\S+ count (?:reported lower than configured|too low|changed and jobs are using them) \(\d+ (?:<|!=) \d+\)"
+    r"|gres/\S+ type (?:changed and jobs are using them|\(\S+\) reported but not configured)"
+    r"|Low (?:RealMemory(?: \(reported:[^()]*\))?|CPUs|TmpDisk|socket\*core\*thread count)|CoreSpec differ|Could not unpack gres data)"
+)
+_REGISTERED_LESS = re.compile(f"{_LESS}(?:, {_LESS})*")
 # "idle*" is the old form of IDLE+NOT_RESPONDING; the other marks do not keep jobs away
 _MARKS = "~#!%$@^-+"
 
@@ -33,9 +43,10 @@ class SlurmNode:
 
     Attributes:
         states: the base state and its flags.
-        reason: why it is out, with whoever wrote it cut off; empty = none is given.
+        reason: why it is out, with whoever wrote it and what slurmctld appended cut off; empty = none is given.
         changed_at: when the reason was written (`clusterctl.adapters.clock`); empty = never.
         features: those it has, and which of them are active.
+        next_state: what a reboot by Slurm that is under way ends in; empty = none is, or it changes nothing.
     """
 
     name: str
@@ -45,11 +56,17 @@ class SlurmNode:
     changed_at: str = ""
     features: tuple[str, ...] = ()
     active_features: tuple[str, ...] = ()
+    next_state: str = ""
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether new jobs start on it. One that is not answering counts: they start as soon as it does, as after every resume."""
-        return not self.states & (_HELD | _UNUSABLE)
+        """Whether new jobs start on it. One that is not answering or rebooted counts: they start as soon as it is back, as after every resume."""
+        return self.returns_rebooted or not self.states & (_HELD | _UNUSABLE)
+
+    @property
+    def returns_rebooted(self) -> bool:
+        """Whether Slurm reboots it and then ends every drain, whoever set it: `scontrol reboot` with ASAP or `nextstate=RESUME`."""
+        return bool(self.next_state) and not self.next_state.startswith("DOWN")
 
     @property
     def is_held(self) -> bool:
@@ -65,6 +82,16 @@ class SlurmNode:
     def is_away(self) -> bool:
         """Whether slurmctld itself took it out, because it was away: it may come back without anybody's decision."""
         return "DRAIN" not in self.states and self.reason.startswith(_OF_SLURM)
+
+    @property
+    def registered_less(self) -> bool:
+        """Whether slurmctld drained it because it registered with less than slurm.conf has: a measurement, nobody's decision."""
+        return "DRAIN" in self.states and _REGISTERED_LESS.fullmatch(self.reason) is not None
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether its newest registration has less than slurm.conf. Slurm ends this itself, and not the drain."""
+        return "INVALID_REG" in self.states
 
 
 def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
@@ -89,10 +116,11 @@ def _node(line: str) -> SlurmNode:
         name[1],
         _states(fields["State"]),
         frozenset(_words(fields.get("Partitions", ""))),
-        reason["text"] if reason else "",
+        _APPENDED.sub("", reason["text"]) if reason else "",
         datetime.strptime(reason["at"], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).strftime(FORMAT) if reason else "",
         _words(fields.get("AvailableFeatures", "")),
         _words(fields.get("ActiveFeatures", "")),
+        fields.get("NextState", ""),
     )
 
 
