@@ -54,6 +54,9 @@ def test_a_command_that_hangs_is_no_answer(tools: Path) -> None:
     ("said", "error"),
     [
         ("slurm_load_node error: Unable to contact slurm controller (connect failure)", PoolUnreachableError),
+        ("slurm_update error: Controller is in standby mode, try a different controller", PoolUnreachableError),
+        ("slurm_load_node error: Rate limit exceeded, please retry later", PoolUnreachableError),
+        ("slurm_load_node error: Connection timed out establishing", PoolUnreachableError),
         ("slurm_update error: Access/permission denied", PoolError),
         ("scontrol: fatal: Unable to process configuration file", PoolError),
     ],
@@ -79,6 +82,40 @@ def test_jobs_of_several_nodes(tools: Path) -> None:
         "r12-n01": ("7 of ada",),
         "r12-n02": ("7 of ada", "8_1 of bob"),
     }
+
+
+def test_what_is_missing_is_the_node_or_nothing_is_known(tools: Path) -> None:
+    """Texts of src/interfaces/auth.c and src/common/slurm_errno.c (SchedMD/slurm 284c3b95) speak of other things that are not found."""
+    program(tools, "scontrol", "echo 'Node r12-n01 not found'; exit 1")
+    assert SlurmCommands("", 20).node("r12-n01") is None
+    for said in ("error: auth_g_unpack: authentication plugin (null)(102) not found", "fatal: Plugin file not found"):
+        program(tools, "scontrol", f"echo 'scontrol: {said}' >&2; exit 1")
+        with pytest.raises(PoolError, match="not found"):
+            SlurmCommands("", 20).node("r12-n01")
+
+
+@pytest.mark.parametrize(
+    "variable", ["SQUEUE_USERS", "SQUEUE_PARTITION", "SQUEUE_ACCOUNT", "SQUEUE_NAMES", "SQUEUE_QOS", "SQUEUE_LICENSES"]
+)
+def test_filters_of_the_operator_hide_no_job(tools: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """src/squeue/opts.c of SchedMD/slurm 284c3b95 reads them where the option is not given; sites set SQUEUE_USERS in profiles."""
+    monkeypatch.setenv(variable, "ada")
+    program(tools, "squeue", f'[ -n "${variable}" ] || echo "7|eve|r12-n01"')
+    assert SlurmCommands("", 20).jobs(["r12-n01"]) == {"r12-n01": ("7 of eve",)}
+
+
+def test_the_jobs_of_more_nodes_than_one_word_can_name(tools: Path) -> None:
+    """execve(2) of Linux starts no program with a word of 128 KiB."""
+    program(tools, "squeue", "echo '7|eve|dgx-b200-r0001-n01'")
+    names = [f"dgx-b200-r{i:04}-n01" for i in range(1, 12_501)]
+    assert SlurmCommands("", 20).jobs(names) == {"dgx-b200-r0001-n01": ("7 of eve",)}
+
+
+def test_a_program_that_may_not_be_started_is_named(tools: Path) -> None:
+    program(tools, "scontrol", "echo")
+    (tools / "scontrol").chmod(0o644)
+    with pytest.raises(PoolError, match=r"scontrol (cannot be started|is not installed here)"):
+        SlurmCommands("", 20).nodes()
 
 
 @pytest.mark.parametrize(

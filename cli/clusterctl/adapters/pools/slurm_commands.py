@@ -15,13 +15,24 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.pools.slurm_nodes import SlurmNode
 
+# slurm_errno.c: nothing was decided, or the answer was lost; a controller may just take over from another, or limit the rate of requests
 _UNREACHABLE = (
     "Unable to contact slurm controller",
     "Zero Bytes were transmitted",
     "Socket timed out",
     "slurmctld is not",
     "Connection refused",
+    "Connection timed out",
+    "Communication connection failure",
+    "Message send failure",
+    "Message receive failure",
+    "in standby mode",
+    "Rate limit exceeded",
 )
+# filters and formats of whoever runs clusterctl: with SQUEUE_USERS, squeue leaves out the jobs of all others
+_OF_OPERATOR = ("SQUEUE_", "SCONTROL_")
+# Linux starts no program with a longer word: 128 KiB (MAX_ARG_STRLEN)
+_LONGEST_WORD = 100_000
 # every state of a job that holds its nodes
 _HOLDING = "RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,STAGE_OUT,RESIZING,REQUEUE_HOLD"
 LONGEST_REASON = 400
@@ -33,7 +44,8 @@ class SlurmCommands:
 
     def __init__(self, conf: str, timeout_s: float) -> None:
         own = {"SLURM_CONF": conf} if conf else {}
-        self._environment = {**os.environ, "TZ": "UTC", "SLURM_TIME_FORMAT": "standard", "LC_ALL": "C", **own}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(_OF_OPERATOR)}
+        self._environment = {**inherited, "TZ": "UTC", "SLURM_TIME_FORMAT": "standard", "LC_ALL": "C", **own}
         self._timeout_s = timeout_s
 
     def nodes(self) -> tuple[SlurmNode, ...]:
@@ -47,7 +59,8 @@ class SlurmCommands:
         except PoolUnreachableError:
             raise
         except PoolError as e:
-            if "not found" in str(e) or "Invalid node name" in str(e):
+            # nothing but this: what else is "not found", a plug-in for instance, says nothing of the node
+            if f"Node {name} not found" in str(e) or "Invalid node name" in str(e):
                 return None
             raise
         return next((n for n in found if n.name == name), None)
@@ -59,7 +72,10 @@ class SlurmCommands:
 
     def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Node -> the jobs that hold it, `ID of USER`."""
-        words = ("--noheader", "--all", f"--states={_HOLDING}", f"--nodelist={','.join(names)}", "--format=%i|%u|%N")
+        nodelist = ",".join(names)
+        words = ["--noheader", "--all", f"--states={_HOLDING}", "--format=%i|%u|%N"]
+        if len(nodelist) < _LONGEST_WORD:
+            words.append(f"--nodelist={nodelist}")
         found: dict[str, list[str]] = {n: [] for n in names}
         for line in self._run(Program.SQUEUE, *words).splitlines():
             job, user, nodes = [*line.strip().split("|", 2), "", ""][:3]
@@ -84,6 +100,8 @@ class SlurmCommands:
             )
         except FileNotFoundError as e:
             raise PoolError(detail=f"{program} is not installed here", hint="install Slurm's client commands on this machine") from e
+        except OSError as e:
+            raise PoolError(detail=f"{program} cannot be started: {e}", hint="install Slurm's client commands on this machine") from e
         except subprocess.TimeoutExpired as e:
             raise PoolUnreachableError(
                 detail=f"Slurm: {program} gave no answer within {self._timeout_s:.0f} s",
