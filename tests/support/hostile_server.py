@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import ssl
 import threading
@@ -49,7 +50,7 @@ class HostileServer:
                 plain, _ = self._socket.accept()
                 plain.settimeout(5)
                 with self._context.wrap_socket(plain, server_side=True) as client:
-                    client.recv(65536)
+                    _read_request(client)
                     self._answer(client)
 
     def _answer(self, client: ssl.SSLSocket) -> None:
@@ -59,3 +60,16 @@ class HostileServer:
             client.sendall(piece)
             if self._pause_s:
                 time.sleep(self._pause_s)
+
+
+def _read_request(client: ssl.SSLSocket) -> None:
+    """All of it: to close a connection with unread bytes resets it, and the answer with it."""
+    head, body = b"", b""
+    while piece := client.recv(65536):
+        head, end, body = (head + piece).partition(b"\r\n\r\n")
+        if end:
+            break
+    length = re.search(rb"(?i)content-length: *(\d+)", head)
+    left = int(length[1]) - len(body) if length else 0
+    while left > 0 and (piece := client.recv(65536)):
+        left -= len(piece)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 
 from clusterctl.adapters.pools.kubernetes_nodes import Patch
 
-_GONE, _CONFLICT, _TOO_MANY, _SERVER = 404, 409, 429, 500
+_BAD_CREDENTIALS, _ABSENT, _CONFLICT, _TOO_MANY, _SERVER = 401, 404, 409, 429, 500
+# nothing was decided: a list that expired between two pages, a cache or a server that is not ready
+_NOT_NOW = frozenset({410, _TOO_MANY, 502, 503, 504})
+# webhooks and policies that deny an eviction choose its status
+_DENIED = re.compile(r"admission webhook .* denied the request|ValidatingAdmissionPolicy .* denied request")
 _TRIES = 8
 _PAGE = 500
 # 500,000 nodes or pods; and a list may take ten times as long as one page
@@ -51,9 +56,14 @@ class KubernetesApi:
 
     def node(self, name: str) -> KubernetesNode | None:
         """One node; None if Kubernetes does not know it."""
-        found = self._call(self._api.read_node, name, absent_is_none=True)
+        try:
+            found = self._call(self._api.read_node, name)
+        except PoolError as e:
+            if _is_absent(e, name):
+                return None
+            raise
         with _well_formed():
-            return None if found is None else read_node(found)
+            return read_node(found)
 
     def change(self, name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
         """Change a node as it is at that moment; made again if somebody changed it in between. Returns whether there was something to change."""
@@ -104,17 +114,17 @@ class KubernetesApi:
             return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
     def evict(self, namespace: str, name: str) -> str:
-        """Ask for the eviction of a pod. Returns why it is refused now, as by a PodDisruptionBudget; empty = it is ending or gone."""
+        """Ask for the eviction of a pod. Returns why this one stays for now, as by a PodDisruptionBudget; empty = it is ending or gone."""
         body = client.V1Eviction(
             api_version=self._eviction(), kind="Eviction", metadata=client.V1ObjectMeta(name=name, namespace=namespace)
         )
         try:
             self._call(self._api.create_namespaced_pod_eviction, name, namespace, body)
         except PoolError as e:
-            if _status(e) == _GONE:
+            if _is_absent(e, name, namespace):
                 return ""
             # 500: more than one budget covers it; nothing is evicted then
-            if _status(e) in (_TOO_MANY, _SERVER):
+            if _status(e) in (_TOO_MANY, _SERVER) or _keeps_one_pod(e):
                 return str(e)
             raise
         return ""
@@ -147,13 +157,11 @@ class KubernetesApi:
                 )
             read.add(position)
 
-    def _call(self, call: Callable[..., Any], *args: Any, absent_is_none: bool = False, **words: Any) -> Any:
+    def _call(self, call: Callable[..., Any], *args: Any, **words: Any) -> Any:
         """The JSON that one request is answered with, within `timeout_s` for the whole exchange: the client's own limit starts again with each byte."""
         try:
             data = within(self._timeout_s, lambda: call(*args, _request_timeout=self._timeout_s, _preload_content=False, **words).data)
         except client.ApiException as e:
-            if e.status == _GONE and absent_is_none:
-                return None
             raise _error(e) from e
         except (HTTPError, TimeoutError) as e:
             hint = "`kubectl get --raw /readyz` shows whether it runs; no node entered the pool, run the same command again then"
@@ -189,14 +197,50 @@ def _status(error: PoolError) -> int:
     return error.__cause__.status if isinstance(error.__cause__, client.ApiException) else 0
 
 
-def _error(error: Any) -> PoolError:
+def _said(error: Any) -> dict[str, Any]:
+    """The `Status` with which the API server refused; empty = something else answered."""
     try:
-        said = json.loads(error.body)["message"]
-    except (TypeError, ValueError, KeyError, RecursionError):
-        said = str(error.reason)
-    if error.status in {502, 503, 504}:
+        said = dict(json.loads(getattr(error, "body", None) or ""))
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return said if said.get("kind") == "Status" else {}
+
+
+def _is_absent(error: PoolError, *names: str) -> bool:
+    """Whether the API server says that one of these does not exist. A 404 of anything else is no answer: a page of an ingress, a server without its paths yet."""
+    found = _said(error.__cause__) if _status(error) == _ABSENT else {}
+    details = found.get("details")
+    return isinstance(details, dict) and found.get("reason") == "NotFound" and details.get("name") in names
+
+
+def _keeps_one_pod(error: PoolError) -> bool:
+    """Whether an eviction is refused for reasons of this pod: a webhook denies it, or its namespace is being deleted, and it with it."""
+    found = _said(error.__cause__)
+    details = found.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    ending = any(isinstance(c, dict) and c.get("reason") == "NamespaceTerminating" for c in causes or ())
+    return ending or _DENIED.search(str(found.get("message"))) is not None
+
+
+def _error(error: Any) -> PoolError:
+    found = _said(error)
+    if not found:
+        body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else str(error.body or "")
+        return PoolUnreachableError(
+            detail=f"the API server of Kubernetes does not answer: {error.status} {' '.join(f'{error.reason}: {body}'.split())[:120]}",
+            hint="`kubectl get nodes` shows whether a proxy answers in its place; run the same command again when it is ready",
+        )
+    said = str(found.get("message") or error.reason)
+    if error.status in _NOT_NOW:
         return PoolUnreachableError(
             detail=f"the API server of Kubernetes is not ready: {said}", hint="run the same command again when it is"
         )
-    hint = "`kubectl auth can-i patch nodes` shows the rights; docs/reference/configuration.md lists those that are needed"
-    return PoolError(detail=f"Kubernetes refused ({error.status}): {said}", hint=hint)
+    return PoolError(detail=f"Kubernetes refused ({error.status}): {said}", hint=_hint(error.status))
+
+
+def _hint(status: int) -> str:
+    if status == _BAD_CREDENTIALS:
+        return "the credentials have expired or were withdrawn: renew those of the kubeconfig, `kubectl auth whoami` shows whether they are accepted"
+    if status == _ABSENT:
+        return "`kubectl get nodes` shows whether the node is still there, and the address of the server in the kubeconfig right"
+    return "`kubectl auth can-i patch nodes` shows the rights; docs/reference/configuration.md lists those that are needed"
