@@ -120,7 +120,7 @@ def test_a_mark_says_what_was_found_and_the_node_stays_ours_under_another_leader
     assert slurm.field(N1, "Reason").startswith(f"[HC] gate.rdma_pair {N1}:mlx5_3 (clusterctl ")
     assert not pool.mark(N1, found)
     assert slurm.state(N1) == {"IDLE", "DRAIN"}
-    assert pool_of(slurm, tmp_path, reason_leader="NHC:").admit(N1, "admitted by ada")
+    assert pool_of(slurm, tmp_path, reason_leader="HC:").admit(N1, "admitted by ada")
     drain(slurm, N1, "[HC] fan 3")
     assert not pool.mark(N1, found)
     assert slurm.field(N1, "Reason") == "[HC] fan 3"

@@ -71,7 +71,7 @@ def test_without_a_leader_of_the_site_reasons_begin_as_they_did(slurm: LossySlur
     assert slurm.reason() == "clusterctl: role.ofed r12-n01"
 
 
-@pytest.mark.parametrize("later", ["clusterctl:", "[HC]", "NHC:"])
+@pytest.mark.parametrize("later", ["clusterctl:", "[HC]", "HC:"])
 @pytest.mark.parametrize("earlier", ["clusterctl:", "[HC]"])
 def test_our_drain_stays_ours_when_the_leader_changes(slurm: LossySlurm, tmp_path: Path, earlier: str, later: str) -> None:
     assert pool_of(tmp_path, reason_leader="clusterctl:").admit(NAME, "x")
@@ -120,7 +120,7 @@ def test_whatever_the_reason_is_it_is_ours_and_not_too_long(reason: str, leader:
     assert is_ours(text)
     assert len(text) <= max(longest, len(reason) if is_ours(reason) else 0)
     assert is_ours("".join(c if c.isprintable() else " " for c in text)), "as it is given to scontrol"
-    assert signed(text, "NHC:") == text
+    assert signed(text, "HC:") == text
 
 
 def test_the_reasons_that_the_page_shows_are_ours() -> None:
@@ -136,6 +136,12 @@ def test_a_long_reason_keeps_its_signature(slurm: LossySlurm, tmp_path: Path) ->
     pool.remove(NAME, "ü" * 3 + "x" * 3000)
     assert len(slurm.reason()) == LONGEST_REASON
     assert pool.admit(NAME, "x")
+
+
+def test_a_leader_whose_drains_another_program_ends_is_refused() -> None:
+    """helpers/node-mark-online of mej/nhc, 9c4a38c0: its checks are no gates of ours."""
+    with pytest.raises(ConfigError, match=r"pool\.reason_leader: .*Node Health Check"):
+        check_pool(PoolDeclaration("slurm", {"reason_leader": "NHC:"}))
 
 
 @pytest.mark.parametrize("leader", ["", "a b", '"HC"', "'HC'", "$(id)", "`id`", "HC=", "HC\n", "größe:", "x" * 33, "a,b", "a\\b"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from clusterctl.adapters.pools.base import LEADER, is_ours, signed
 from clusterctl.adapters.pools.marking import mark_text
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 1.0
 _JOBS_PAUSE_S = 5.0
+# Node Health Check resumes each drained node whose reason has this as its first word, once its own checks pass (helpers/node-mark-online of mej/nhc, 9c4a38c0)
+_OF_NHC = "NHC:"
+
+
+def _ends_no_drain(leader: str) -> str:
+    if leader == _OF_NHC:
+        raise ValueError(f"{leader} is that of Node Health Check, which returns such nodes to service when its own checks pass")
+    return leader
 
 
 class SlurmSettings(PoolSettings):
@@ -46,7 +54,7 @@ class SlurmSettings(PoolSettings):
     timeout_s: float = Field(default=60.0, gt=0)
     answer_s: float = Field(default=60.0, ge=0)
     wait_minutes: float = Field(default=30.0, ge=0)
-    reason_leader: Annotated[str, Field(pattern=r"^[A-Za-z0-9\[\](){}<>_.:#/+-]{1,32}$")] = LEADER
+    reason_leader: Annotated[str, Field(pattern=r"^[A-Za-z0-9\[\](){}<>_.:#/+-]{1,32}$"), AfterValidator(_ends_no_drain)] = LEADER
 
 
 class SlurmPool:
