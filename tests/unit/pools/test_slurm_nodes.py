@@ -78,6 +78,23 @@ def test_slurm_takes_out_what_is_away(state: str, rest: str, away: bool) -> None
     assert node.is_away is away
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n", "\x0c", "\x85", "\u2028"])
+@pytest.mark.parametrize("field", ["Comment", "Extra"])
+def test_a_comment_of_several_lines_hides_no_node(field: str, end: str) -> None:
+    """src/api/node_info.c of SchedMD/slurm 284c3b95 prints both as they are; only the lines of a reason are joined."""
+    text = f"{line('IDLE+DRAIN', f'{OURS} {field}={{{end}  a: 1{end}}}')}\n{line('IDLE').replace('r12-n01', 'r12-n02')}\n"
+    found = parse_nodes(text)
+    assert [(n.name, n.takes_jobs, n.reason) for n in found] == [
+        ("r12-n01", False, "clusterctl: provisioning: 2 roles"),
+        ("r12-n02", True, ""),
+    ]
+
+
+def test_a_line_that_follows_no_comment_is_not_skipped() -> None:
+    with pytest.raises(ValueError, match="not a node"):
+        parse_nodes(f"{line()}\nodeName=r12-n02 Arch=x86_64 State=IDLE+DRAIN ThreadsPerCore=1\n")
+
+
 def test_no_nodes() -> None:
     assert parse_nodes("No nodes in the system\n") == ()
 

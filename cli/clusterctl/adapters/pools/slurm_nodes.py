@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from clusterctl.core.timestamps import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # a drain without a reason: scontrol demands one of people, so the node asked for it when it registered
 DYNAMIC = "DYNAMIC_NORM"
@@ -24,6 +28,8 @@ _FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|NextState|St
 # "?" is a flag that scontrol does not know, because slurmctld is newer
 _STATE = re.compile(r"[A-Z_]*|\?")
 _REASON = re.compile(r" Reason=(?P<text>.*?)(?: \[\S+@(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\])(?: |$)")
+# printed as they are, of as many lines as they have
+_FREE_TEXT = re.compile(r" (?:Comment|Extra)=")
 # what slurmctld appends to the reason of a node that is already out (set_node_reason, 23.02 and later)
 _APPENDED = re.compile(r"(?<=\S)(?: : (?:Not responding|ResumeTimeout reached|reboot (?:issued|complete|timed out)))+$")
 # what it writes about a node that registers with less than slurm.conf has; from 23.02 on it replaces whatever reason the node had (validate_node_specs)
@@ -100,7 +106,17 @@ def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
     Raises:
         ValueError: a line is not a node.
     """
-    return tuple(_node(line) for line in text.splitlines() if line.strip() and not line.startswith("No nodes"))
+    return tuple(_node(line) for line in _records(text) if not line.startswith("No nodes"))
+
+
+def _records(text: str) -> Iterator[str]:
+    """The first line of each node: what follows a comment up to the next node belongs to it, and all that a pool needs stands before."""
+    last = ""
+    for line in text.split("\n"):
+        if not line.strip() or (_FREE_TEXT.search(last) and not _NAME.match(line)):
+            continue
+        yield line
+        last = line
 
 
 def _node(line: str) -> SlurmNode:
