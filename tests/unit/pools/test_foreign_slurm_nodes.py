@@ -64,3 +64,13 @@ def test_it_is_taken_out_for_as_long_as_we_want(slurm: LossySlurm, case: dict[st
     else:
         assert not take_out(pool, NAME, "provisioning")
         assert is_ours(slurm.reason().split(" : ")[0]) is case["remove"]
+
+
+@pytest.mark.parametrize(
+    ("state", "busy"), [("ALLOCATED+DRAIN", True), ("MIXED+DRAIN", True), ("IDLE+COMPLETING+DRAIN", True), ("IDLE+DRAIN", False)]
+)
+def test_a_node_in_use_is_not_empty_because_squeue_shows_no_job(slurm: LossySlurm, state: str, busy: bool, tmp_path: Path) -> None:
+    """With PrivateData=jobs slurmctld leaves the jobs of others out for all but operators (src/slurmctld/job_mgr.c of SchedMD/slurm 284c3b95)."""
+    pool = pool_with(slurm, {"reason": "clusterctl: x", "state": state}, tmp_path)
+    assert set(pool.busy([NAME])) == ({NAME} if busy else set())
+    assert all("squeue shows no job" in text for text in pool.busy([NAME]).values())

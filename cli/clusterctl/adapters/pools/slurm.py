@@ -137,10 +137,15 @@ class SlurmPool:
         return frozenset(n.name for n in self._nodes() if not n.takes_jobs and is_ours(n.reason) and n.changed_at > moment)
 
     def busy(self, nodes: Collection[str]) -> Mapping[str, str]:
-        """See `Vacating.busy`. squeue rejects names that Slurm does not know."""
-        known = {n.name for n in self._commands.nodes()} & set(nodes)
+        """See `Vacating.busy`. squeue rejects names that Slurm does not know, and may hide jobs: then the state of the node tells that it is in use."""
+        wanted = set(nodes)
+        known = {n.name: n for n in self._commands.nodes() if n.name in wanted}
         jobs = self._commands.jobs(sorted(known)) if known else {}
-        return {n: f"job {', '.join(j)}" for n, j in jobs.items()}
+        hidden = {name for name, n in known.items() if n.is_in_use and name not in jobs}
+        if hidden:  # or their jobs ended between the two answers
+            hidden &= {n.name for n in self._commands.nodes() if n.is_in_use}
+        found = {n: f"job {', '.join(j)}" for n, j in jobs.items()}
+        return found | dict.fromkeys(sorted(hidden), "in use, and squeue shows no job to this user")
 
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
         """See `Vacating.vacate`. No job is ended: those that run may finish."""

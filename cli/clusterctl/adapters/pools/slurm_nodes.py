@@ -19,6 +19,7 @@ _UNUSABLE = frozenset({"UNKNOWN", "FUTURE", "ERROR", "INVALID_REG"})
 # NODE_STATE_* of slurm/slurm.h: base states, which have not changed for years; and flags that have a state of above in their name and do not hold a node.
 _BASES = frozenset({"DOWN", "UNKNOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE"})
 _HARMLESS = frozenset({"POWER_DOWN", "POWERED_DOWN", "POWERING_DOWN", "POWER_DRAIN", "DYNAMIC_FUTURE", "UNDRAIN"})
+_IN_USE = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
 _REBOOTS = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED"})
 _SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 # what slurmctld itself writes about a node that was away: a state, nobody's decision
@@ -74,6 +75,11 @@ class SlurmNode:
     def returns_rebooted(self) -> bool:
         """Whether Slurm reboots it and then ends every drain, whoever set it: `scontrol reboot` with ASAP or `nextstate=RESUME`."""
         return bool(self.states & _REBOOTS and self.next_state) and not self.next_state.startswith("DOWN")
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether jobs hold it, or end on it."""
+        return bool(self.states & _IN_USE)
 
     @property
     def is_held(self) -> bool:
