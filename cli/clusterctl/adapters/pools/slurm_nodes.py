@@ -32,7 +32,7 @@ _STATE = re.compile(r"[A-Z_]*|\?")
 _REASON = re.compile(r" Reason=(?P<text>.*?)(?: \[\S+@(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\])(?: |$)")
 # printed as they are, of as many lines as they have
 _FREE_TEXT = re.compile(r" (?:Comment|Extra)=")
-# what slurmctld appends to the reason of a node that is already out (set_node_reason, 23.02 and later)
+# what slurmctld appends to the reason of a node that is already out (set_node_reason, 23.02 and later; read in its source, not confirmed on a running one)
 _APPENDED = re.compile(r"(?<=\S)(?: : (?:Not responding|ResumeTimeout reached|reboot (?:issued|complete|timed out)))+$")
 # what it writes about a node that registers with less than slurm.conf has; from 23.02 on it replaces whatever reason the node had (validate_node_specs)
 _LESS = (
