@@ -52,7 +52,7 @@ def drain(
     go there, stay as they are.
 
     Raises:
-        PoolError: `limits` forbid it, and `force` is not given; none was drained.
+        PoolError: `limits` forbid it, and `force` is not given; or one in doubt cannot be taken out. None was drained.
         LeaseHeldError: a run holds one of them, or takes nodes out of the pool for minutes; none was drained.
     """
 
@@ -75,10 +75,14 @@ def drain(
         return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason, reason_code=shown)
 
     marker = Marker(pool)
-    reconcile(store, pool, operator)
+    in_doubt = reconcile(store, pool, operator)
     turn = nullcontext() if force else pool_turn(store, holder=operator)
     with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator), turn:
         known = store.nodes([n.name for n in nodes])
+        for node in known:
+            if node.name in in_doubt:  # that the record has it as drained says nothing of the pool
+                take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
+                store.end_doubt(node.name)
         leaving = [n.name for n in known if left(n) is None]
         if leaving and not force:
             hint = "drain fewer, wait, or add --force if this is intended"

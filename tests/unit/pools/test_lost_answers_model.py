@@ -95,5 +95,13 @@ class LostAnswers(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
+def test_a_drain_that_settles_no_doubt_does_not_say_that_the_node_is_drained() -> None:
+    state = LostAnswers()
+    state.provision(faults=["none", "none", "none", "lost before", "lost before"], gate=False)
+    state.drain(faults=["lost before"])
+    state.no_bad_node_is_in()
+    state.teardown()
+
+
 TestLostAnswers = LostAnswers.TestCase
 TestLostAnswers.settings = settings(max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
