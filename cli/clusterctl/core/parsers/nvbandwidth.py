@@ -12,6 +12,9 @@ from clusterctl.model.gate_result import Sample
 _TOOL = "nvbandwidth"
 _RUNNING = re.compile(r"^\s*Running (\w+)\.")
 _DESCRIPTION = re.compile(r"\((GB/s|ns)\)\s*$")
+# Of three matrices of a testcase that copies in both directions at once, in this order (NVIDIA/nvbandwidth@66746a3, testcases_ce.cpp): the last is their sum.
+_ONE_OF_TWO = re.compile(r" (?:Read|Write)[12] bandwidth")
+_BETWEEN_GPUS = "device_to_device"
 _DETAIL_LIMIT = 300
 _HEADER = re.compile(r"^\s+\d+(\s+\d+)*\s*$")
 
@@ -19,6 +22,7 @@ _HEADER = re.compile(r"^\s+\d+(\s+\d+)*\s*$")
 def parse(text: str) -> tuple[Sample, ...]:
     """One sample per cell of every testcase's matrix, named as the testcase; `device` is the GPU measured, `peer_device` the other.
 
+    A testcase between GPUs that copies in both directions gives the sum of both; its JSON has the matrices of each below one another, before that of the sum.
     A testcase that did not pass gives a sample of value 0 with its `status`; the tool's own error one named `error`.
 
     Raises:
@@ -48,8 +52,15 @@ def _from_json(text: str) -> list[Sample]:
             continue
         unit = _DESCRIPTION.search(str(case.get("bandwidth_description") or ""))
         matrix = case.get("bandwidth_matrix")
-        samples += _cells(name, unit[1] if unit else "GB/s", matrix if isinstance(matrix, list) else [])
+        samples += _cells(name, unit[1] if unit else "GB/s", _last_matrix(name, matrix) if isinstance(matrix, list) else [])
     return samples
+
+
+def _last_matrix(name: str, rows: list[Any]) -> list[Any]:
+    """The last of several matrices that stand below one another; between GPUs each has as many rows as columns."""
+    columns = len(rows[-1]) if rows and isinstance(rows[-1], list) else 0
+    several = name.startswith(_BETWEEN_GPUS) and columns and len(rows) > columns and not len(rows) % columns
+    return rows[-columns:] if several else rows
 
 
 def _cells(name: str, unit: str, matrix: list[Any]) -> list[Sample]:
@@ -57,7 +68,7 @@ def _cells(name: str, unit: str, matrix: list[Any]) -> list[Sample]:
     for row, cells in enumerate(matrix):
         for column, cell in enumerate(cells if isinstance(cells, list) else []):
             value = number(cell)
-            between_gpus = name.startswith("device_to_device")
+            between_gpus = name.startswith(_BETWEEN_GPUS)
             if value is None or (between_gpus and row == column and value == 0):
                 continue
             device = f"gpu{row if between_gpus else column}"
@@ -67,17 +78,20 @@ def _cells(name: str, unit: str, matrix: list[Any]) -> list[Sample]:
 
 def _from_text(text: str) -> list[Sample]:
     samples: list[Sample] = []
-    name, unit, width = "", "GB/s", 0
+    name, unit, width, part = "", "GB/s", 0, False
     matrix: list[list[str]] = []
     for line in [*text.splitlines(), "Running end."]:
         words = line.split()
-        if running := _RUNNING.match(line):
-            if matrix and name.startswith("device_to_device") and len(matrix) != width:
+        running, described = _RUNNING.match(line), _DESCRIPTION.search(line)
+        if running or described:
+            cut_off = matrix and name.startswith(_BETWEEN_GPUS) and len(matrix) != width
+            if cut_off or (running and part):
                 raise UnparsableError(tool=_TOOL, reason=f"the matrix of {name} is cut off")
-            samples += _cells(name, unit, list(matrix))
-            name, width, matrix = running[1], 0, []
-        elif described := _DESCRIPTION.search(line):
-            unit = described[1]
+        if running:
+            samples += _cells(name, unit, matrix)
+            name, width, matrix, part = running[1], 0, [], False
+        elif described:
+            unit, width, matrix, part = described[1], 0, [], bool(_ONE_OF_TWO.search(line))
         elif name and not width and _HEADER.match(line):
             width = len(words)
         elif width and len(words) == width + 1 and words[0] == str(len(matrix)):
