@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.gpu import UnreadableGpuError
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.linux_files import (
     UnreadableFileError,
+    gpu_memory_gib,
     parse_memory_gib,
     parse_os_release,
 )
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 _GPU_CLASSES = ("0x0300", "0x0302")
 _HCA_CLASSES = ("0x0200", "0x0207")
 _NVIDIA = "0x10de"
+_IOMEM = "/proc/iomem:"
 _RELEASE = "/etc/os-release:"
+_NODE = re.compile(r"/sys/devices/system/node/(node\d+)/(cpulist|meminfo):(.*)")
 _MODEL = "/sys/class/dmi/id/product_name"
 _SMI_FIELDS = (
     "index",
@@ -76,7 +79,7 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: _number(cpu.get("Socket(s)", ""))),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: _number(cpu.get("Core(s) per socket", ""))),
-        "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(sources["meminfo"])),
+        "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(sources)),
         "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
         "hardware_hcas": ("HCAs", lambda: len(hcas)),
         "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(sources["lsblk"])),
@@ -110,9 +113,13 @@ def _lscpu(text: str) -> dict[str, str]:
         return {}
 
 
-def _memory_gib(text: str) -> int | None:
+def _memory_gib(sources: dict[str, str]) -> int | None:
+    lines = sources["sysfs"].splitlines()
+    nodes = [found.groups() for found in map(_NODE.match, lines) if found]
+    with_processors = {node for node, file, _ in nodes if file == "cpulist"}
+    bare = [text for node, file, text in nodes if file == "meminfo" and node not in with_processors]
     try:
-        return int(parse_memory_gib(text))
+        return int(parse_memory_gib(sources["meminfo"]) - gpu_memory_gib("\n".join(x for x in lines if x.startswith(_IOMEM)), bare))
     except UnreadableFileError:
         return None
 

@@ -13,8 +13,12 @@ class UnreadableInventoryError(ValueError):
 
 
 def parse_lscpu(text: str) -> Dict[str, str]:
-    """Field -> value, without the colon, including nested fields. Raises UnreadableInventoryError if the text is not from `lscpu -J`."""
-    return {str(e["field"]).rstrip(":"): str(e.get("data") or "") for e in _walk(_load(text, "lscpu"))}
+    """Field -> value, without the colon, including nested fields; `-` is no value. Raises UnreadableInventoryError if the text is not from `lscpu -J`.
+
+    On Arm, lscpu shows `-` for the sockets, and the cores of a cluster, where the firmware does not describe them (lscpu.c, is_cluster).
+    """
+    pairs = ((str(e["field"]).rstrip(":"), str(e.get("data") or "")) for e in _walk(_load(text, "lscpu")))
+    return {field: value for field, value in pairs if value != "-"}
 
 
 def parse_nvme_data_disks(text: str) -> List[str]:

@@ -7,6 +7,8 @@ from clusterctl_validators.probe import Probe, ProbeError
 _CONFIGS = ("/etc/chrony/chrony.conf", "/etc/chrony.conf")
 _KINDS = ("server", "pool", "peer", "refclock")
 _TRACKING_FIELDS = 14
+# client.c of chrony: the others are "Not synchronised" and "Invalid". A leap second is announced a day ahead or longer, to all nodes.
+_SYNCHRONIZED = ("Normal", "Insert second", "Delete second")
 
 
 def configured(probe: Probe) -> List[str]:
@@ -55,7 +57,7 @@ def clock(probe: Probe, offset_max_us: int) -> Tuple[bool, str]:
         raise ProbeError("chronyc tracking: {} fields instead of {}".format(len(fields), _TRACKING_FIELDS))
     offset_us = abs(float(fields[4])) * 1e6
     leap = fields[13]
-    return leap == "Normal" and offset_us <= offset_max_us, "{}, off by {:.1f} us".format(leap, offset_us)
+    return leap in _SYNCHRONIZED and offset_us <= offset_max_us, "{}, off by {:.1f} us".format(leap, offset_us)
 
 
 def _chronyc(probe: Probe, what: str) -> str:

@@ -3,7 +3,6 @@
 from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
-from clusterctl_tools.linux_files import parse_memory_gib
 from clusterctl_tools.util_linux import LSBLK, UnreadableInventoryError, parse_nvme_data_disks
 from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
@@ -13,6 +12,7 @@ from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_links import judge_gpu_link_flaps, judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_processors, judge_release
+from clusterctl_validators.hardware_memory import judge_memory, judge_numa_nodes
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
 from clusterctl_validators.hca_place import absence_hint, judge_place
 from clusterctl_validators.kept_parts import keep_parts
@@ -80,21 +80,11 @@ def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:
-    if not spec["hardware_numa_nodes"]:
-        record.not_applicable("hardware.numa_nodes", UNDECLARED)
-        return
-    found = len(probe.glob("/sys/devices/system/node/node[0-9]*"))
-    record.equal("hardware.numa_nodes", spec["hardware_numa_nodes"], found, hint="compare the BIOS setting NPS / SNC with the profile")
+    judge_numa_nodes(spec["hardware_numa_nodes"], probe, record)
 
 
 def test_memory(spec: Spec, record: Record, probe: Probe) -> None:
-    floor = spec["hardware_memory_min_gib"]
-    if not floor:
-        record.not_applicable("hardware.memory", UNDECLARED)
-        return
-    found = parse_memory_gib(probe.read("/proc/meminfo") or "")
-    hint = "find the missing DIMM in the inventory and event log of the BMC; reseat or replace it"
-    record.ok("hardware.memory", found >= floor, expected=">= {} GiB".format(floor), found="{:.0f} GiB".format(found), hint=hint)
+    judge_memory(spec["hardware_memory_min_gib"], probe, record)
 
 
 def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:

@@ -46,7 +46,7 @@ def memory_of(root: Path) -> Memory:
     """
     whole = counts(root / "proc/meminfo")
     nodes = {int(p.name[len("node") :]): p for p in (root / "sys/devices/system/node").glob("node[0-9]*")}
-    # Not confirmed on a GB200 node: that the memory of its GPUs is in nodes without processors.
+    # On Grace that of the GPUs: nodes 2, 10, 18 and 26 of GB200 (vllm-project/vllm pull 39361).
     bare = {number: counts(p / "meminfo") for number, p in nodes.items() if not (p / "cpulist").read_text(encoding="ascii").strip()}
     total = whole["MemTotal"] - sum(memory["MemTotal"] for memory in bare.values())
     free = whole["MemAvailable"] - sum(memory["MemFree"] for memory in bare.values())

@@ -84,6 +84,20 @@ def test_all_missing_parts_are_reported_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(("processors_kib", "missing"), [(1003243520, []), (501693440, ["GiB of memory: declared 890, found 478"])])
+def test_memory_of_gpus_is_not_that_of_the_node(processors_kib: int, missing: list[str]) -> None:
+    """The numbers of `numactl -H` on a GB200 tray; half of it is gone in the second case."""
+    at = "/sys/devices/system/node/node"
+    lines = [f"{at}0/cpulist:0-71", f"{at}1/cpulist:72-143", f"{at}0/meminfo:Node 0 MemTotal:       {processors_kib // 2} kB"]
+    lines += [f"{at}{node}/meminfo:Node {node} MemTotal:       192937984 kB" for node in (2, 10, 18, 26)]
+    lines += ["/proc/iomem:100000000000-102dffffffff : System RAM (NVIDIA)"]
+    node = sources(meminfo=f"MemTotal:       {processors_kib + 4 * 192937984} kB\n")
+    node["sysfs"] += "\n" + "\n".join(lines)
+    assert plugin.shortages(spec(hardware_memory_min_gib=890), node) == missing
+    without_a_driver = {**node, "sysfs": "\n".join(line for line in node["sysfs"].splitlines() if "iomem" not in line)}
+    assert plugin.shortages(spec(hardware_memory_min_gib=890), without_a_driver) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
