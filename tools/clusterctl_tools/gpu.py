@@ -63,6 +63,9 @@ class Gpu:
     remap_failure: Optional[str] = None
     banks_without_rows: Optional[int] = None
     banks_with_few_rows: Optional[int] = None
+    channel_repair_pending: Optional[str] = None
+    tpc_repair_pending: Optional[str] = None
+    unrepairable_memory: Optional[str] = None
     power_brake: Optional[str] = None
     fabric_problems: Optional[str] = None
     retired_pages: Optional[int] = None

@@ -20,6 +20,9 @@ _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen of
 _LOST_ADDRESS = re.compile(r"device handle for GPU ?(?:\d+: )?([0-9a-fA-F]{4,8})(:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])")
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
 _LINK = re.compile(r"^\s+Link (\d+): (\d+(?:\.\d+)?) GB/s\s*$")
+# R610 writes it behind the value of a field that it will drop: `610.57.04 [Deprecated; ... Use KMD Version instead]`.
+_DEPRECATED = re.compile(r"\s*\[Deprecated[^\]]*\]\s*$")
+_CEILING = "gpu_power_readings/gpu_ceiling_power_limit/"
 _HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram_"
 _POWER_BRAKE = (
     "clocks_event_reasons/clocks_event_reason_hw_power_brake_slowdown",
@@ -163,16 +166,16 @@ def parse_query(text: str) -> GpuLog:
     if root.tag != "nvidia_smi_log":
         raise unreadable("not the XML of nvidia-smi -q -x: <{}>".format(root.tag))
     attached = _integer(root, "attached_gpus")
-    version = _text(root, "driver_version")
+    version = _text(root, "kmd_version", "driver_version")
     if attached is None or version is None:
         raise unreadable("nvidia-smi -q -x lacks the driver version or the number of attached GPUs")
     gpus = tuple(_gpu(i, element) for i, element in enumerate(root.findall("gpu")))
-    return GpuLog(version, _text(root, "cuda_version") or "", attached, gpus)
+    return GpuLog(version, _text(root, "cuda_umd_version", "cuda_version") or "", attached, gpus)
 
 
 def _text(element: ET.Element, *paths: str) -> Optional[str]:
     for path in paths:
-        text = (element.findtext(path) or "").strip()
+        text = _DEPRECATED.sub("", element.findtext(path) or "").strip()
         if text and text not in ("N/A", "[N/A]", "Not Supported"):
             return text
     return None
@@ -210,6 +213,11 @@ def _compute_processes(gpu: ET.Element) -> Optional[int]:
     return sum("C" in (p.findtext("type") or "C") for p in element.findall("process_info"))
 
 
+def _power_limit_at(kind: str) -> Tuple[str, str]:
+    """Where drivers up to R595 print a power limit, and R610."""
+    return "gpu_power_readings/{}_power_limit".format(kind), "{}{}_power_limit".format(_CEILING, kind)
+
+
 def _gpu(index: int, gpu: ET.Element) -> Gpu:
     link = "pci/pci_gpu_link_info/"
     retired = "retired_pages/"
@@ -230,9 +238,9 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         mig_current=_text(gpu, "mig_mode/current_mig"),
         mig_pending=_text(gpu, "mig_mode/pending_mig"),
         gsp_firmware=_text(gpu, "gsp_firmware_version"),
-        power_limit_w=_number(gpu, "gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"),
-        power_min_w=_number(gpu, "gpu_power_readings/min_power_limit", "power_readings/min_power_limit"),
-        power_max_w=_number(gpu, "gpu_power_readings/max_power_limit", "power_readings/max_power_limit"),
+        power_limit_w=_number(gpu, *_power_limit_at("current"), "power_readings/enforced_power_limit"),
+        power_min_w=_number(gpu, *_power_limit_at("min"), "power_readings/min_power_limit"),
+        power_max_w=_number(gpu, *_power_limit_at("max"), "power_readings/max_power_limit"),
         fabric_state=_text(gpu, "fabric/state"),
         fabric_status=_text(gpu, "fabric/status"),
         fabric_clique=_text(gpu, "fabric/cliqueId"),
@@ -246,6 +254,9 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         remap_failure=_text(gpu, "remapped_rows/remapped_row_failure"),
         banks_without_rows=_integer(gpu, _HISTOGRAM + "none"),
         banks_with_few_rows=_integer(gpu, _HISTOGRAM + "low"),
+        channel_repair_pending=_text(gpu, "ecc_errors/channel_repair_pending"),
+        tpc_repair_pending=_text(gpu, "ecc_errors/tpc_repair_pending"),
+        unrepairable_memory=_text(gpu, "ecc_errors/unrepairable_memory"),
         power_brake=_text(gpu, *_POWER_BRAKE),
         fabric_problems=_fabric_problems(gpu),
         retired_pages=_sum(gpu, retired + "multiple_single_bit_retirement/retired_count", retired + "double_bit_retirement/retired_count"),
@@ -354,6 +365,9 @@ def _state(gpu: Gpu) -> Dict[str, Optional[int]]:
         "remapped_rows": gpu.remapped_uncorrectable,
         "row_remap_pending": _flag(gpu.remap_pending),
         "row_remap_failure": _flag(gpu.remap_failure),
+        "channel_repair_pending": _flag(gpu.channel_repair_pending),
+        "tpc_repair_pending": _flag(gpu.tpc_repair_pending),
+        "unrepairable_memory": _flag(gpu.unrepairable_memory),
         "retired_pages": gpu.retired_pages,
         "page_retirement_pending": _flag(gpu.retirement_pending),
         "recovery_action": None if gpu.recovery_action is None else int(gpu.recovery_action != "None"),

@@ -1,7 +1,7 @@
 """Rules for the memory health of a GPU.
 
-Sources of the rules: NVIDIA GPU Memory Error Management (row remapping, SRAM threshold, RMA policy) and Azure's node health check
-`azure_gpu_ecc.nhc` (volatile counts).
+Sources of the rules: NVIDIA GPU Memory Error Management (row remapping, SRAM threshold, RMA policy), NVIDIA's manual of nvidia-smi (repairs,
+unrepairable memory) and Azure's node health check `azure_gpu_ecc.nhc` (volatile counts).
 """
 
 from dataclasses import dataclass
@@ -66,6 +66,12 @@ def memory_rules(gpu: Gpu, limits: Limits) -> Iterator[MemoryRule]:
     yield MemoryRule("ecc.aggregate.dram_uncorrectable", life.dram_uncorrectable, limits.aggregate_dram_uncorrectable, _RMA)
     if gpu.sram_threshold_exceeded is not None:
         yield MemoryRule("ecc.aggregate.sram_threshold_exceeded", _flag(gpu.sram_threshold_exceeded), "No", _RMA)
+    if gpu.unrepairable_memory is not None:
+        yield MemoryRule("unrepairable_memory", _flag(gpu.unrepairable_memory), "No", _RMA)
+    if gpu.channel_repair_pending is not None:
+        yield MemoryRule("channel_repair_pending", _flag(gpu.channel_repair_pending), "No", _RESET)
+    if gpu.tpc_repair_pending is not None:
+        yield MemoryRule("tpc_repair_pending", _flag(gpu.tpc_repair_pending), "No", _RESET)
     if gpu.retired_pages is not None and gpu.remapped_uncorrectable is None:
         yield MemoryRule("retired_pages.count", gpu.retired_pages, limits.retired_pages, _RMA)
         yield MemoryRule("retired_pages.pending", _flag(gpu.retirement_pending), "No", _RESET)

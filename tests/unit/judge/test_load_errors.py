@@ -35,7 +35,8 @@ GPU = """<nvidia_smi_log><driver_version>580.126.20</driver_version><attached_gp
 <clocks_event_reasons_counters_hw_therm_slowdown>0 us</clocks_event_reasons_counters_hw_therm_slowdown>
 <clocks_event_reasons_counters_hw_power_brake>0 us</clocks_event_reasons_counters_hw_power_brake></clocks_event_reasons_counters>
 <ecc_errors><volatile><sram_uncorrectable_parity>0</sram_uncorrectable_parity><dram_correctable>0</dram_correctable>
-<dram_uncorrectable>0</dram_uncorrectable></volatile></ecc_errors>
+<dram_uncorrectable>0</dram_uncorrectable></volatile><tpc_repair_pending>No</tpc_repair_pending>
+<unrepairable_memory>No</unrepairable_memory></ecc_errors>
 <remapped_rows><remapped_row_unc>0</remapped_row_unc><remapped_row_pending>No</remapped_row_pending>
 <remapped_row_failure>No</remapped_row_failure></remapped_rows></gpu></nvidia_smi_log>"""
 LINKS = "\n".join(
@@ -222,7 +223,9 @@ def test_a_bad_rate_from_before_the_load_fails_too() -> None:
 
 
 def test_traffic_and_errors_before_correction_may_grow() -> None:
+    """PLR Xmit Blocks: NVIDIA's manual of nvidia-smi, changes of R610."""
     grown = {"FEC Errors - 0": "99999999999", "Raw BER Lane 0": "9000", "Raw Errors Lane 0": "7000000", "Tx packets": "123456789"}
+    grown["PLR Xmit Blocks"] = "24568193412"
     assert on_blackwell(**grown) == [(Outcome.PASS, "")]
 
 

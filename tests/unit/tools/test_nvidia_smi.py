@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -33,6 +35,40 @@ def test_an_h100_of_driver_590() -> None:
     assert (gpu.fabric_state, gpu.fabric_status, gpu.remap_failure, gpu.recovery_action) == ("Completed", "Success", "No", "None")
     assert gpu.volatile == EccCounts(0, 0, 0, 0)
     assert gpu.retired_pages is None
+
+
+def test_power_limits_are_found_where_newer_drivers_print_them() -> None:
+    """NVIDIA's manual of nvidia-smi, changes of R610: they moved into `gpu_ceiling_power_limit`, and will leave their old place."""
+    limits = re.compile(r"\s*<((?:current|requested|default|min|max)_power_limit)>([^<]*)</\1>")
+    text = re.sub(
+        r"(<gpu_power_readings>)(.*?)(</gpu_power_readings>)", lambda m: m[1] + moved(m[2], limits) + m[3], smi_xml(), flags=re.DOTALL
+    )
+    old, new = (nvidia_smi.parse_query(t).gpus for t in (smi_xml(), text))
+    assert text.count("<gpu_ceiling_power_limit>") == len(new) == 8
+    assert new == old
+
+
+NOTICE = " [Deprecated; will be removed in CUDA 14.0. Use {} instead]"
+
+
+def test_a_notice_that_a_field_is_deprecated_is_no_part_of_its_value() -> None:
+    """Drivers 610.43.02, 610.57.04 and 616.92 print it so in `nvidia-smi -q`; the manual of R610 has fabric state and status among such fields."""
+    text = smi_xml().replace("</driver_version>", NOTICE.format("KMD Version") + "</driver_version>")
+    text = text.replace("</cuda_version>", NOTICE.format("CUDA UMD Version") + "</cuda_version>").replace(
+        "<state>Completed<", "<state>Completed [Deprecated]<"
+    )
+    assert nvidia_smi.parse_query(text) == nvidia_smi.parse_query(smi_xml())
+
+
+def test_versions_are_found_under_their_new_names() -> None:
+    """`KMD Version` and `CUDA UMD Version` of the same drivers, once the old names are gone."""
+    text = smi_xml().replace("driver_version>", "kmd_version>").replace("cuda_version>", "cuda_umd_version>")
+    assert nvidia_smi.parse_query(text) == nvidia_smi.parse_query(smi_xml())
+
+
+def moved(readings: str, limits: re.Pattern[str]) -> str:
+    inner = "".join(m[0] for m in limits.finditer(readings))
+    return limits.sub("", readings) + f"<gpu_ceiling_power_limit>{inner}</gpu_ceiling_power_limit>"
 
 
 def test_a_v100_counts_single_and_double_bits() -> None:

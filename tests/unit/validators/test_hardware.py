@@ -215,6 +215,7 @@ def test_a_value_that_is_not_reported_is_not_a_pass(tmp_path: Path) -> None:
         ("remapped_row_pending", "row_remap.pending"),
         ("remapped_row_failure", "row_remap.failure"),
         ("sram_threshold_exceeded", "ecc.aggregate.sram_threshold_exceeded"),
+        ("unrepairable_memory", "unrepairable_memory"),
     ],
 )
 def test_a_flag_that_is_neither_yes_nor_no_sends_no_gpu_back(tmp_path: Path, element: str, check_name: str, text: str) -> None:

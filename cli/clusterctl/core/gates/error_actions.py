@@ -20,9 +20,9 @@ _OTHER = "{metric} of {device} grows under load: drain the node, reseat or repla
 
 _BY_COUNTER = {
     **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "row_remap_pending"), _RESET),
-    "page_retirement_pending": _RESET,
+    **dict.fromkeys(("page_retirement_pending", "channel_repair_pending", "tpc_repair_pending"), _RESET),
     **dict.fromkeys(("ecc_sram_correctable", "ecc_dram_correctable"), _CORRECTED),
-    **dict.fromkeys(("row_remap_failure", "retired_pages"), _FIELD_DIAGNOSTIC),
+    **dict.fromkeys(("row_remap_failure", "retired_pages", "unrepairable_memory"), _FIELD_DIAGNOSTIC),
     "recovery_action": _RECOVERY,
     "hw_power_brake_us": _POWER,
     **dict.fromkeys(("hw_therm_slowdown_us", "sw_therm_slowdown_us"), _COOLING),

@@ -60,6 +60,7 @@ class GrowthLimit:
 
 
 _MEMORY = "NVIDIA GPU Memory Error Management: reset or replace before further use"
+_REPAIRS = "NVIDIA's manual of nvidia-smi: the GPU waits for a repair, or has memory that cannot be repaired"
 _SOAK = "Azure thermal stress test: any hardware thermal slowdown or power brake fails, the software power cap is normal"
 _SOFT = (
     "assumed: 1 % of the time; a healthy GB200 tray counted 3.4 to 7.3 s on three of its four GPUs (NVIDIA/k8s-test-infra, qx-gb200.xml)"
@@ -86,7 +87,7 @@ _NVLINK_5_ERRORS = (
 _FEC = "assumed: one site's check of NVLink 5: code words with one or two corrected symbols a million, with three and more a thousand"
 _MULTIPLE = 3
 # Traffic, code words without an error, and errors before correction, which healthy links count by the million.
-_NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+)$")
+_NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+|plr_xmit_blocks)$")
 _SYMBOLS = "NVIDIA NVSentinel, nic-health-monitor: more than 120 symbol errors an hour are fatal"
 _CABLES = "NVIDIA DGX SuperPOD cabling guide: each cable is tested to less than one error in 1e15 bits; InfiniBand allows one in 1e12"
 _PORT = "limits of role infiniband (infiniband_counter_limits)"
@@ -102,6 +103,7 @@ _RECOVERED_SINCE_THE_DRIVER = GrowthLimit(0, _RECOVERED, Per.NOW, warns=True)
 DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "retired_pages"), GrowthLimit(0, _MEMORY)),
     **dict.fromkeys(("row_remap_pending", "row_remap_failure", "page_retirement_pending", "recovery_action"), GrowthLimit(0, _MEMORY)),
+    **dict.fromkeys(("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory"), GrowthLimit(0, _REPAIRS)),
     **dict.fromkeys(("hw_therm_slowdown_us", "hw_power_brake_us"), GrowthLimit(0, _SOAK)),
     "sw_therm_slowdown_us": GrowthLimit(0.01, _SOFT, Per.TIME, warns=True),
     "pcie_replays": GrowthLimit(8, _REPLAYS, Per.MINUTE),
