@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from clusterctl_lab.bmc.bios import attribute_registry
-from clusterctl_lab.bmc.boot import TARGETS
+from clusterctl_lab.bmc.boot import ENABLED, TARGETS
 from clusterctl_lab.bmc.health import CONSOLE, health_documents
 from clusterctl_lab.bmc.leaks import leak_documents
 from clusterctl_lab.bmc.metadata import ROOT, type_name
@@ -138,7 +138,8 @@ def _boot(boot: BootSettings, order: Sequence[str]) -> dict[str, Any]:
     return {
         "BootOptions": {"@odata.id": BOOT_OPTIONS},
         "BootOrder": list(order),
-        "BootSourceOverrideEnabled": "Once" if boot.override else "Disabled",
+        "BootSourceOverrideEnabled": boot.enabled,
+        "BootSourceOverrideEnabled@Redfish.AllowableValues": list(ENABLED),
         "BootSourceOverrideMode": "UEFI",
         "BootSourceOverrideTarget": boot.override or "None",
         "BootSourceOverrideTarget@Redfish.AllowableValues": list(TARGETS),

@@ -1,4 +1,4 @@
-"""What the firmware of this machine boots from: the one-time override of its BMC, else the first option of the boot order.
+"""What the firmware of this machine boots from: the override of its BMC, else the first option of the boot order.
 
 A machine that tries the network first waits for DHCP: EDK II asks four times, for 4, 8, 16 and 32 s, per adapter (mPxeDhcpTimeout of UefiPxeBcDxe). In the lab
 that minute takes a few seconds, and nothing answers, so that the disk is next; at a site with an install server it would be a reinstall.
@@ -56,7 +56,7 @@ def on_boot() -> None:
     # Not whether the BMC calls it used: it may have noted this start before this line runs.
     since = str(boot.get("target_since") or "")
     source = first_kind(boot.get("pending") or boot.get("order") or DELIVERED)
-    if since and since != state.read(OVERRIDE_BEFORE):
+    if since and (boot.get("continuous") or since != state.read(OVERRIDE_BEFORE)):
         source = TARGETS[boot["target"]]
         os.makedirs(os.path.dirname(OVERRIDE_BEFORE), exist_ok=True)
         with open(OVERRIDE_BEFORE, "w", encoding="utf-8") as file:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 NETWORK_FIRST = ["Boot0001", "Boot0002", "Boot0003", "Boot0004"]
 DISK_FIRST = list(boot_source.DELIVERED)
 STEPS = st.lists(
-    st.sampled_from(["network first", "disk first", "disk once", "network once", "clear", "start", "start unseen"]), max_size=12
+    st.sampled_from(
+        ["network first", "disk first", "disk once", "network once", "disk always", "network always", "clear", "start", "start unseen"]
+    ),
+    max_size=12,
 )
 
 
@@ -29,7 +32,7 @@ def test_an_order_lists_each_option_once(order: list[str]) -> None:
         BootSettings().with_order(order, 1)
 
 
-@pytest.mark.parametrize(("target", "enabled"), [("Floppy", "Once"), ("Hdd", "Continuous"), ("None", "None")])
+@pytest.mark.parametrize(("target", "enabled"), [("Floppy", "Once"), ("Hdd", "Always"), ("None", "None")])
 def test_other_overrides_are_refused(target: str, enabled: str) -> None:
     with pytest.raises(BiosSettingError):
         BootSettings().with_override(target, enabled, 1)
@@ -50,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(steps=STEPS)
-def test_an_override_lasts_one_start_and_node_and_bmc_agree(folder: Path, steps: list[str]) -> None:
+def test_an_override_lasts_as_long_as_it_was_set_for_and_node_and_bmc_agree(folder: Path, steps: list[str]) -> None:
     file = folder / "bmc.json"
     (folder / "before").unlink(missing_ok=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -58,19 +61,20 @@ def test_an_override_lasts_one_start_and_node_and_bmc_agree(folder: Path, steps:
         patch.setattr(boot_source, "OVERRIDE_BEFORE", str(folder / "before"))
         patch.setattr(boot_source, "NETWORK_WAIT_S", 0)
         patch.setattr(state, "RUN", str(folder))
-        order, once, now = "disk", "", BootSettings()
+        order, override, stays, now = "disk", "", False, BootSettings()
         for time, step in enumerate(steps, start=1):
             if step.endswith("first"):
                 order = step.split()[0]
                 now = now.with_order(NETWORK_FIRST if order == "network" else DISK_FIRST, time)
-            elif step.endswith("once"):
-                once = step.split()[0]
-                now = now.with_override("Pxe" if once == "network" else "Hdd", "Once", time)
+            elif step.endswith(("once", "always")):
+                override, stays = step.split()[0], step.endswith("always")
+                now = now.with_override("Pxe" if override == "network" else "Hdd", "Continuous" if stays else "Once", time)
+                assert now.enabled == ("Continuous" if stays else "Once")
             elif step == "clear":
-                once = ""
+                override, stays = "", False
                 now = now.with_override("None", "Disabled", time)
             else:
-                expected, once = once or order, ""
+                expected, override = override or order, override if stays else ""
                 assert now.source(time) == expected
                 if step == "start":
                     now = now.after_start(time)
