@@ -73,10 +73,13 @@ def test_machine(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
-    names = ("sockets", "cores_per_socket", "threads_per_core")
-    judge_processors(
-        {"architecture": spec["hardware_architecture"], **{name: spec["hardware_cpu_" + name] for name in names}}, record, probe
-    )
+    declared = {
+        "architecture": spec["hardware_architecture"],
+        "sockets": spec["hardware_cpu_sockets"],
+        "cores_per_socket": spec["hardware_cpu_cores_per_socket"],
+        "threads_per_core": spec["hardware_cpu_threads_per_core"],
+    }
+    judge_processors(declared, record, probe)
 
 
 def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:

@@ -296,41 +296,6 @@ def test_a_slow_group_with_a_node_that_failed_earlier_is_to_be_rerun_without_it(
     assert "rerun without n2: `clusterctl burnin n1,n3 --gates nccl_group`" in told.hint
 
 
-def test_a_node_left_out_of_the_group_run_is_told_why() -> None:
-    subjects = [subject_of(node(n), TODAY) for n in ("n1", "n2", "n3")]
-    runs = [record("nccl_node", n, nccl(300.0 if n == "n2" else 477.0)) for n in ("n1", "n2", "n3")]
-    runs.append(record("nccl_group", "n1", together(90.0, via="NET/IB/0/GDRDMA"), peers=("n1", "n3"), argv=("mpirun", "all_reduce_perf")))
-    found = judge(subjects, runs, level="standard", gates=["nccl_node", "nccl_group"])
-    left = [r for r in found if r.gate == "nccl_group" and r.node == "n2"]
-    assert [(r.outcome, r.detail) for r in left] == [(COULD_NOT_RUN, "left out of the group run: it did not pass nccl_node")]
-    assert {r.outcome for r in found if r.node == "n3"} == {PASS}
-
-
-@pytest.mark.parametrize(
-    ("reason", "expected"),
-    [
-        (
-            GateReason.NODE_UNREACHABLE,
-            (GateReason.NODE_UNREACHABLE, "no record came back: node unreachable", "check network, SSH and power"),
-        ),
-        (
-            GateReason.NOT_INSTALLED,
-            (GateReason.LEFT_OUT, "left out of the group run: nccl_node could not run", "see why nccl_node could not run"),
-        ),
-    ],
-)
-def test_what_could_not_run_found_nothing_that_can_be_repaired(reason: GateReason, expected: tuple[GateReason, str, str]) -> None:
-    subjects = [subject_of(node(n), TODAY) for n in ("n1", "n2", "n3")]
-    runs = [record("nccl_node", n, nccl(477.0)) for n in ("n1", "n3")]
-    runs.append(replace(record("nccl_node", "n2", ""), exit_status=None, error="no record came back: node unreachable", error_code=reason))
-    runs.append(record("nccl_group", "n1", together(90.0, via="NET/IB/0/GDRDMA"), peers=("n1", "n3"), argv=("mpirun", "all_reduce_perf")))
-    found = judge(subjects, runs, level="standard", gates=["nccl_node", "nccl_group"])
-    (left,) = [r for r in found if r.gate == "nccl_group" and r.node == "n2"]
-    assert (left.outcome, left.reason, left.detail) == (COULD_NOT_RUN, *expected[:2])
-    assert left.hint.startswith(expected[2])
-    assert "repair" not in left.hint
-
-
 def test_a_node_takes_part_in_the_group_run_whatever_an_observed_gate_says_of_it() -> None:
     observe = ({"gate": "nccl_node", "reason": "too flappy"},)
     own = [replace(n, spec=replace(n.spec, observe=observe)) for n in map(node, ("n1", "n2"))]
