@@ -60,7 +60,7 @@ def next_release(run: Callable[[list[str]], tuple[int, str, str]], root: Path = 
 
 def _of_menu(menu: str, environment: str) -> str:
     chosen = grub.parse_grubenv(environment).get("next_entry")
-    once = next((e.kernel for e in grub.parse_grub_cfg(menu) if e.id == chosen), "")
+    once = grub.chosen_kernel(grub.parse_grub_cfg(menu), chosen) if chosen else ""
     try:
         return once or grub.default_kernel(menu, environment)
     except grub.UnknownDefaultError:

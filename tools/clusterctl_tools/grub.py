@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 GRUB_CFG = "/boot/grub/grub.cfg"
 GRUBENV = "/boot/grub/grubenv"
@@ -13,7 +13,13 @@ GRUBBY_ENTRIES = ("grubby", "--info=ALL")
 GRUBBY_DEFAULT = ("grubby", "--default-kernel")
 _KERNEL = "/boot/vmlinuz-{}"
 
-_MENU_ID = re.compile(r"^(\s*)(menuentry|submenu)\b.*?(?:\$menuentry_id_option|--id)\s+'?([^'\s{]+)'?")
+# A quote in a title is written as '\'' (grub_quote of grub-mkconfig_lib).
+_ITEM = re.compile(r"^\s*(?:menuentry|submenu)\s+(?:'((?:[^']|'\\'')*)'|\"([^\"]*)\"|(\S+))")
+_ID = re.compile(r"(?:\$menuentry_id_option|--id)[\s=]+[\"']?([^\"'\s{]+)")
+# What 10_linux looks for, and what kernels for Arm are called: memory tests and iPXE are started by the same command.
+_KERNEL_FILE = re.compile(r"/(?:vmlinu[xz]|kernel|image)[^/]*$", re.IGNORECASE)
+# The names of submenu and entry in a default; `>>` is a `>` of a name (menuentry_eq of grub-core/normal/menu.c).
+_LEVELS = re.compile(r"(?<!>)>(?!>)")
 _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$")
 # The first one that is not next_entry, which grub-mkconfig writes before it.
 _DEFAULT = re.compile(r'^\s*set default="(?!\$\{next_entry\})([^"]*)"', re.MULTILINE)
@@ -58,26 +64,65 @@ def grubby_set_default(release: str) -> List[str]:
 
 @dataclass(frozen=True)
 class BootEntry:
-    """A boot entry: `id` as GRUB_DEFAULT takes it (`submenu>entry`), the path of the kernel, its arguments."""
+    """A boot entry: `id` as GRUB_DEFAULT takes it (`submenu>entry`), the path of the kernel, its arguments.
+
+    Attributes:
+        names: all words by which GRUB knows it and the submenus around it, outermost first: id, title and, where nothing before depends on a
+            condition, position.
+    """
 
     id: str
     kernel: str
     args: str
+    names: Tuple[Tuple[str, ...], ...] = ()
+
+    def is_named(self, default: str) -> bool:
+        """Whether a default, or a choice for one boot, means this entry."""
+        levels = [level.replace(">>", ">") for level in _LEVELS.split(default)]
+        return default == self.id or (len(levels) == len(self.names) and all(level in names for level, names in zip(levels, self.names)))
 
 
 def parse_grub_cfg(text: str) -> List[BootEntry]:
     """The entries of a generated grub.cfg, in order."""
     entries = []
-    submenu = entry = ""
-    for line in text.splitlines():
-        mark, linux = _MENU_ID.match(line), _LINUX.match(line)
-        if mark and mark.group(2) == "submenu":
-            submenu = mark.group(3)
-        elif mark:
-            entry = submenu + ">" + mark.group(3) if submenu and mark.group(1) else mark.group(3)
+    # The names of each open block, none for a function; how many items each had so far, None once a condition decides that.
+    blocks: List[Tuple[str, ...]] = []
+    counts: List[Optional[int]] = [0]
+    conditions = 0
+    for line in map(str.strip, text.splitlines()):
+        item, linux = _ITEM.match(line), _LINUX.match(line)
+        if item:
+            count = None if conditions else counts[-1]
+            counts[-1] = None if count is None else count + 1
+            blocks.append(_names(line, item) + (() if count is None else (str(count),)))
+            counts.append(0)
+        elif line.endswith("{"):
+            blocks.append(())
+            counts.append(0)
+        elif line == "}" and blocks:
+            blocks.pop()
+            counts.pop()
         elif linux:
-            entries.append(BootEntry(entry, linux.group(1), linux.group(2).strip()))
+            names = tuple(block for block in blocks if block)
+            entry = ">".join(block[0].replace(">", ">>") for block in names)
+            entries.append(BootEntry(entry, linux.group(1).strip("\"'"), linux.group(2).strip(), names))
+        conditions += _conditions(line)
     return entries
+
+
+def _names(line: str, item: "re.Match[str]") -> Tuple[str, str]:
+    """The id and the title of a menu item; without an id of its own, the title is both (grub_normal_add_menu_entry)."""
+    quoted, double, bare = item.groups()
+    title = quoted.replace("'\\''", "'") if quoted is not None else double if double is not None else bare
+    found = _ID.search(line, item.end())
+    return (found.group(1) if found else title), title
+
+
+def _conditions(line: str) -> int:
+    """How many conditions a line opens, fewer those that it closes."""
+    if re.match(r"if\b", line):
+        return 0 if re.search(r"\bfi;?$", line) else 1
+    return -1 if re.match(r"fi\b", line) else 0
 
 
 def parse_grubby(text: str) -> List[BootEntry]:
@@ -99,8 +144,20 @@ def parse_menu(text: str) -> List[BootEntry]:
 
 
 def unattended(entries: List[BootEntry]) -> List[BootEntry]:
-    """The entries that an unattended boot may use: recovery entries do not get the default arguments."""
-    return [e for e in entries if "recovery" not in e.id and "single" not in e.args.split()]
+    """The entries that an unattended boot may use: the others do not get the default arguments.
+
+    These start a recovery, a system on another disk that os-prober found, or no kernel at all: the packages memtest86+ and ipxe add such entries.
+    """
+    return [
+        e
+        for e in entries
+        if _KERNEL_FILE.search(e.kernel) and "single" not in e.args.split() and not re.search(r"recovery|\bosprober-", e.id)
+    ]
+
+
+def chosen_kernel(entries: List[BootEntry], default: str) -> str:
+    """The path of the kernel that a default, or a choice for one boot, starts; empty if it names no entry."""
+    return next((e.kernel for e in entries if e.is_named(default)), "")
 
 
 def parse_grubenv(text: str) -> Dict[str, str]:
@@ -150,7 +207,7 @@ def default_kernel(grub_cfg: str, grubenv: Optional[str] = None) -> str:
     if "$" in default:
         raise UnknownDefaultError("does not name its default entry")
     entries = parse_grub_cfg(grub_cfg)
-    found = entries[:1] if default in ("", "0") else [e for e in entries if e.id == default]
+    found = entries[0].kernel if entries and default in ("", "0") else chosen_kernel(entries, default)
     if not found:
         raise UnknownDefaultError("the default {!r} matches no entry".format(default))
-    return found[0].kernel
+    return found

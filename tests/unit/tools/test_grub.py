@@ -110,3 +110,79 @@ def test_the_entry_of_a_release_is_one_that_names_it() -> None:
     assert grub.entry_of_release(menu.replace("6.8.0-60-generic", "6.8.0-46-nvidia"), "6.8.0-46-nvidia") == NVIDIA
     assert grub.entry_of_release(menu, "6.8.0-60-generic") == "gnulinux-simple-a"
     assert grub.entry_of_release(menu, "5.15.0-1-generic") == ""
+
+
+# In the order of a grub.cfg that Boot-Info of an Ubuntu machine shows (ubuntuforums.org, 2024-01-24): 10_linux, 20_memtest86+, 30_os-prober,
+# 30_uefi-firmware; the entries of Ubuntu 22.04's memtest86+ 5.31 and of 40_custom have no id.
+OTHERS = """menuentry "Memory test (memtest86+x64.efi)" --class memtest $menuentry_id_option 'memtest86+' {
+        linux	/boot/memtest86+x64.efi
+}
+menuentry 'Memory test (memtest86+, serial console 115200)' {
+	linux16	/boot/memtest86+.bin console=ttyS0,115200n8
+}
+menuentry 'iPXE Environment' {
+  linux16 /boot/ipxe.lkrn
+}
+submenu 'Advanced options (on /dev/sdb2)' $menuentry_id_option 'osprober-gnulinux-advanced-b' {
+	menuentry 'Debian (on /dev/sdb2)' $menuentry_id_option 'osprober-gnulinux-/boot/vmlinuz-6.1.0-20-amd64--b' {
+		linux	/boot/vmlinuz-6.1.0-20-amd64 root=/dev/sdb2
+	}
+}
+if [ "$grub_platform" = "efi" ]; then
+	menuentry 'UEFI Firmware Settings' $menuentry_id_option 'uefi-firmware' {
+		fwsetup
+	}
+fi
+menuentry "Site's own" --id=own {
+	linux /vmlinuz-6.8.0-60-generic root=/dev/sda1 ro quiet
+}
+menuentry 'It'\\''s a > b' {
+	linux /vmlinuz-6.8.0-60-generic root=/dev/sda1 ro quiet
+}
+"""
+
+
+def test_entries_that_start_no_kernel_of_the_system_get_none_of_its_arguments() -> None:
+    entries = grub.parse_menu(MENU.format(default="0") + OTHERS)
+    assert {e.args for e in grub.unattended(entries)} == {"root=/dev/sda1 ro quiet"}
+    assert [e.id for e in entries[3:]] == [
+        "memtest86+",
+        "Memory test (memtest86+, serial console 115200)",
+        "iPXE Environment",
+        "osprober-gnulinux-advanced-b>osprober-gnulinux-/boot/vmlinuz-6.1.0-20-amd64--b",
+        "own",
+        "It's a >> b",
+    ]
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        "Advanced options>Ubuntu, with Linux 6.8.0-46-nvidia",
+        "gnulinux-advanced-a>Ubuntu, with Linux 6.8.0-46-nvidia",
+        "1>0",
+        "Advanced options>0",
+    ],
+)
+def test_a_default_by_title_or_position(default: str) -> None:
+    """As administrators write it; GRUB compares title and id (menuentry_eq of grub-core/normal/menu.c) and reads a number as a position."""
+    assert grub.default_kernel(MENU.format(default=default)) == "/vmlinuz-6.8.0-46-nvidia"
+    assert grub.default_kernel(SAVING, f"saved_entry={default}\n") == "/vmlinuz-6.8.0-46-nvidia"
+
+
+def test_a_title_with_quote_and_angle() -> None:
+    assert grub.default_kernel(MENU.format(default="It's a >> b") + OTHERS) == "/vmlinuz-6.8.0-60-generic"
+
+
+@pytest.mark.parametrize("default", ["1", "1>2>0", "7", "6", "Ubuntu, with Linux 6.8.0-46-nvidia"])
+def test_a_default_that_names_no_entry(default: str) -> None:
+    """A submenu alone, too deep, behind an entry that depends on the firmware or that entry itself, and without its submenu."""
+    with pytest.raises(grub.UnknownDefaultError, match="matches no entry"):
+        grub.default_kernel(MENU.format(default=default) + OTHERS)
+
+
+def test_a_kernel_on_zfs() -> None:
+    """10_linux_zfs of Ubuntu writes the path in quotes."""
+    menu = 'set default="0"\nmenuentry \'Ubuntu\' {\n\tlinux\t"/BOOT/ubuntu_2cwpns@/vmlinuz-6.2.0-33-generic" root=ZFS="rpool/ROOT/ubuntu_2cwpns" ro\n}\n'
+    assert grub.default_kernel(menu) == "/BOOT/ubuntu_2cwpns@/vmlinuz-6.2.0-33-generic"
+    assert grub.entry_of_release(menu, "6.2.0-33-generic") == "Ubuntu"
