@@ -9,6 +9,7 @@ from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.installed_files import check_files
 from clusterctl_validators.mount_options import negotiated_down, wrong_options
+from clusterctl_validators.mount_source import same_source
 from clusterctl_validators.mount_touch import touch
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Mount, Probe
@@ -100,11 +101,14 @@ def _running(record: Record, at: str, mount: Mapping[str, Any], found: Mount) ->
     types = [mount["fstype"], "fuse." + mount["fstype"], re.sub(r"^fuse\..*", "fuse", mount["fstype"])] + (
         ["nfs4"] if kind == "nfs" else []
     )
+    # mount.fuse.ceph starts ceph-fuse, which shows its own name as type and as source.
+    by_fuse = kind == "cephfs" and mount["fstype"] == "fuse.ceph" and found.fstype == "fuse.ceph-fuse"
+    types += [found.fstype] if by_fuse else []
     record.ok(at + "fstype", found.fstype in types, expected=mount["fstype"], found=found.fstype, severity=severity, hint=_PROVISION)
-    if kind in ("weka", "juicefs"):
+    if kind in ("weka", "juicefs") or by_fuse:
         record.not_applicable(at + "source", "{} shows its source in a form of its own".format(kind))
     else:
-        same = _plain_source(found.device) == _plain_source(mount["source"])
+        same = same_source(kind, mount["source"], found.device)
         record.ok(at + "source", same, expected=mount["source"], found=found.device, severity=severity, hint=_PROVISION)
     wrong = wrong_options(kind, mount["options"], found.options)
     hint = "the running mount has other options than its unit; for nfs, mounts from one server share their connections. " + _PROVISION
@@ -119,10 +123,6 @@ def _running(record: Record, at: str, mount: Mapping[str, Any], found: Mount) ->
             severity=Severity.MINOR,
             hint="the server granted other sizes; correct the declaration or the server",
         )
-
-
-def _plain_source(source: str) -> str:
-    return re.sub("^/dev/", "", source.rstrip("/") or source)
 
 
 def test_stale_units(spec: Spec, record: Record, probe: Probe) -> None:

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ LOCK = "/run/clusterctl-storage-client.lock"
 TOUCH_S = 30
 FLAGS = {"ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft"}
 OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
+# name@fsid.filesystem=/path
+CEPH = re.compile(r"([^@/]+)@([^./]*)\.([^=/]+)=(.*)")
 # Runs in its own process, because it may never return.
 TOUCH = """
 import os, sys
@@ -84,17 +87,67 @@ def mount_problem(mount: dict[str, Any], table: list[list[str]]) -> str:
     device, _, fstype, options = found[-1][:4]
     # FUSE file systems may omit their name.
     types = {mount["fstype"], "fuse." + mount["fstype"], re.sub(r"^fuse\..*", "fuse", mount["fstype"])}
-    if fstype not in types | ({"nfs4"} if mount["kind"] == "nfs" else set()):
+    # mount.fuse.ceph starts ceph-fuse, which shows its own name as type and as source.
+    by_fuse = mount["kind"] == "cephfs" and mount["fstype"] == "fuse.ceph" and fstype == "fuse.ceph-fuse"
+    if not by_fuse and fstype not in types | ({"nfs4"} if mount["kind"] == "nfs" else set()):
         return f"is {fstype}, not {mount['fstype']}"
-    if mount["kind"] not in {"weka", "juicefs"} and plain(device) != plain(mount["source"]):
+    if mount["kind"] not in {"weka", "juicefs"} and not by_fuse and not same_source(mount["kind"], mount["source"], device):
         return f"is {device}, not {mount['source']}"
     wrong = wrong_options(mount["kind"], mount["options"], options.split(","))
     return f"runs with {', '.join(wrong)}" if wrong else ""
 
 
+def same_source(kind: str, declared: str, shown: str) -> bool:
+    """Whether a declared and a shown source are the same. What the mount helper looked up, such as the address of a host, cannot be compared."""
+    if plain(declared) == plain(shown):
+        return True
+    if kind == "lustre":
+        # mount.lustre replaces names of hosts by addresses, and leaves out the number of a first network.
+        (wanted, path), (found, shown_path) = lustre(declared), lustre(shown)
+        # A name in the declaration stands for whatever address is shown in its place.
+        known = [(host if is_address(host) or i >= len(found) else found[i][0], network) for i, (host, network) in enumerate(wanted)]
+        return (known, path) == (found, shown_path)
+    return kind == "cephfs" and same_ceph(declared, shown)
+
+
 def plain(source: str) -> str:
     """A source without parts that the kernel writes differently."""
     return (source.rstrip("/") or source).removeprefix("/dev/")
+
+
+def lustre(source: str) -> tuple[list[tuple[str, str]], str]:
+    """Address and network of each server, and the path. A server without a network is on tcp."""
+    servers, _, path = source.partition(":/")
+    rows = [server.partition("@") for server in re.split("[,:]", servers)]
+    return [(host, re.sub(r"(?<=[a-z])0$", "", network) or "tcp") for host, _, network in rows], path.strip("/")
+
+
+def same_ceph(declared: str, shown: str) -> bool:
+    """mount.ceph fills in cluster and monitors from ceph.conf; for a kernel before 5.17 it writes the older form, `MONITORS:/path`."""
+    wanted, found = CEPH.fullmatch(declared), CEPH.fullmatch(shown)
+    if wanted and found:
+        same = (wanted[1], wanted[3], wanted[4].strip("/")) == (found[1], found[3], found[4].strip("/"))
+        return same and wanted[2] in {"", found[2]}
+    named, separator, path = ("", ":/", wanted[4]) if wanted else declared.partition(":/")
+    servers, shown_separator, shown_path = shown.partition(":/")
+    if not separator or not shown_separator or path.strip("/") != shown_path.strip("/"):
+        return False
+    hosts = monitors(named)
+    return not all(map(is_address, hosts)) or hosts == monitors(servers)
+
+
+def monitors(text: str) -> list[str]:
+    """The hosts of a list of monitors, without their ports."""
+    return sorted(re.sub(r"(?<=[\].\w]):\d+$", "", host).strip("[]") for host in text.split(","))
+
+
+def is_address(host: str) -> bool:
+    """Whether it is an address and not a name."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def touch(mounts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -7,8 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from clusterctl_validators.mount_options import wrong_options
+from clusterctl_validators.mount_source import same_source
 from support.checks import write_files
 from support.roles import ROOT
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+SOURCES = yaml.safe_load((ROOT / "tests/cases/storage_client/sources.yml").read_text())
 SCRIPT = ROOT / "roles" / "storage_client" / "files" / "clusterctl_storage_client.py"
 
 
@@ -65,6 +68,24 @@ FUSE = MOUNT | {"kind": "generic", "source": "/srv/a", "fstype": "fuse.bindfs", 
 def test_a_mount_is_compared_with_its_declaration(mount: dict[str, Any], line: str, says: str) -> None:
     said = script.mount_problem(mount, [line.split()])
     assert (says in said) if says else said == ""
+
+
+CEPH = MOUNT | {"kind": "cephfs", "source": "none", "fstype": "fuse.ceph", "options": []}
+
+
+@pytest.mark.parametrize(("line", "says"), [("fuse.ceph-fuse", ""), ("fuse.sshfs", "is fuse.sshfs"), ("ceph", "is ceph")])
+def test_ceph_by_fuse_shows_its_own_name(line: str, says: str) -> None:
+    """`none /mnt/ceph fuse.ceph` of docs.ceph.com, Mount CephFS in your File Systems Table; csi of ceph, cephFuseFsType."""
+    said = script.mount_problem(CEPH, [f"ceph-fuse /mnt/a {line} rw,allow_other 0 0".split()])
+    assert (says in said) if says else said == ""
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_script_and_validator_compare_sources_alike(name: str) -> None:
+    case = SOURCES[name]
+    mount = MOUNT | {"kind": case["kind"], "source": case["declared"], "fstype": "x", "options": []}
+    assert (script.mount_problem(mount, [[case["shown"], "/mnt/a", "x", "rw"]]) == "") is case["same"]
+    assert same_source(case["kind"], case["declared"], case["shown"]) is case["same"]
 
 
 OPTIONS = [

@@ -216,6 +216,23 @@ def test_differences_are_reported(name: str, tmp_path: Path) -> None:
         assert text in faults[key]
 
 
+CEPH: dict[str, Any] = {"name": "data", "kind": "cephfs", "source": "none", "path": "/data", "fstype": "fuse.ceph", "options": []}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "fstype", "source"),
+    [
+        ({}, "ceph-fuse /data fuse.ceph-fuse rw,allow_other 0 0\n", "PASS", "NOT_APPLICABLE"),
+        ({"fstype": None, "source": "gpu@.fs=/"}, "gpu@b0c8c6be-8a07-11f0-8f49-7b896d8c3aba.fs=/ /data ceph rw 0 0\n", "PASS", "PASS"),
+        ({"fstype": None, "source": "gpu@.fs=/"}, "ceph-fuse /data fuse.ceph-fuse rw 0 0\n", "FAIL", "FAIL"),
+    ],
+)
+def test_a_source_as_a_mount_helper_writes_it(changes: dict[str, Any], line: str, fstype: str, source: str, tmp_path: Path) -> None:
+    findings = check(tmp_path, files={MOUNTS: line}, spec=SPEC | {"storage_client_mounts": [CEPH | changes]})
+    found = [findings[f"storage_client.mount[data].{what}"].outcome.name for what in ("fstype", "source")]
+    assert found == [fstype, source]
+
+
 def test_an_optional_mount_is_less_severe(tmp_path: Path) -> None:
     findings = check(tmp_path, files={MOUNTS: ""})
     assert findings["storage_client.mount[scratch].running"].severity is Severity.CRITICAL
