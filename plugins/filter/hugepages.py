@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.grub import parse_menu, unattended
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.kernel_cmdline import kernel_words
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.mount_unit import unit_name
 
 _KEYS = ("default_hugepagesz", "hugepagesz", "hugepages")
@@ -30,7 +31,7 @@ def own_words(cmdline: str) -> list[str]:
     Args:
         cmdline: a kernel command line.
     """
-    return [word for word in cmdline.split() if word.partition("=")[0] in _KEYS]
+    return [word for word in kernel_words(cmdline) if word.partition("=")[0] in _KEYS]
 
 
 def boot_differences(text: str, declared: list[str]) -> list[str]:

@@ -8,10 +8,17 @@ Parameters = Dict[str, List[Optional[str]]]
 _PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
 
 
+def kernel_words(text: str) -> List[str]:
+    """The words that count: the kernel takes what follows `--` for arguments of init. Names with a dot are read by modprobe and dracut, too, there."""
+    words = _PARAMETER.findall(text)
+    end = words.index("--") if "--" in words else len(words)
+    return words[:end] + [word for word in words[end + 1 :] if "." in word.partition("=")[0]]
+
+
 def parse(text: str) -> Parameters:
     """Name -> values in order, None for one without a value. Blanks separate, double quotes keep blanks together."""
     parameters: Parameters = {}
-    for word in _PARAMETER.findall(text):
+    for word in kernel_words(text):
         name, equals, value = word.partition("=")
         parameters.setdefault(name.strip('"'), []).append(value.strip('"') if equals else None)
     return parameters

@@ -53,9 +53,11 @@ def parse_proc_limits(text: str) -> Dict[str, Tuple[str, str]]:
     return {row: (soft, hard) for row, soft, hard in _ROW.findall(text)}
 
 
-def proc_value(item: str, value: object) -> str:
-    """A value of limits.conf as /proc/PID/limits shows it."""
+def proc_value(item: str, value: object, most_files: str) -> str:
+    """A value of limits.conf as /proc/PID/limits shows it; `most_files`: fs.nr_open, to which pam_limits sets an unlimited `nofile`."""
     text = unlimited(value)
+    if item == "nofile" and text == "unlimited" and most_files:
+        return most_files
     return text if text == "unlimited" else str(int(text) * PROC_ROWS[item][1])
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List
 
+from clusterctl_tools.kernel_cmdline import kernel_words
 from clusterctl_tools.mount_unit import unit_name
 from clusterctl_validators.boot_menu import boot_entries
 from clusterctl_validators.probe import Mount, Probe
@@ -80,7 +81,7 @@ def _words(pages: List[Dict[str, Any]], on_cmdline: bool, default_size: str) -> 
 
 
 def _own(cmdline: str) -> str:
-    return " ".join(word for word in cmdline.split() if word.partition("=")[0] in _KEYS)
+    return " ".join(word for word in kernel_words(cmdline) if word.partition("=")[0] in _KEYS)
 
 
 def _description(size: str, mode: str, gid: int) -> str:
