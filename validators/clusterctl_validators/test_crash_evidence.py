@@ -63,13 +63,10 @@ def test_kdump(spec: Spec, record: Record, probe: Probe) -> None:
     unit = "kdump" if rhel else "kdump-tools"
     hint = "systemctl restart {0}; journalctl -b -u {0}".format(unit)
     record.equal("crash_evidence.kdump.loaded", "1", (probe.read(LOADED) or "absent").strip(), hint=hint)
-    settings = _settings(probe.read(RHEL if rhel else DEBIAN) or "", " " if rhel else "=")
-    record.equal(
-        "crash_evidence.kdump.dump_dir",
-        spec["crash_evidence_dump_dir"],
-        settings.get("path" if rhel else "KDUMP_COREDIR", "(default)"),
-        hint=_APPLY,
-    )
+    text = probe.read(RHEL if rhel else DEBIAN) or ""
+    settings = _kdump_conf(text) if rhel else _settings(text)
+    folder = settings.get("path", "/var/crash") if rhel else settings.get("KDUMP_COREDIR", "(default)")
+    record.equal("crash_evidence.kdump.dump_dir", spec["crash_evidence_dump_dir"], folder, hint=_APPLY)
     if rhel:
         record.not_applicable("crash_evidence.kdump.dumps_max", "kdump of the RHEL family has no limit")
         return
@@ -156,7 +153,13 @@ def _crashkernel(cmdline: str) -> str:
     return " ".join(values) or "(absent)"
 
 
-def _settings(text: str, separator: str) -> Mapping[str, str]:
+def _settings(text: str) -> Mapping[str, str]:
     """Name -> last value, without quotes."""
-    pairs = (line.strip().partition(separator) for line in text.splitlines() if line.strip()[:1] not in ("", "#"))
+    pairs = (line.strip().partition("=") for line in text.splitlines() if line.strip()[:1] not in ("", "#"))
     return {name.strip(): value.strip().strip("\"'") for name, _, value in pairs}
+
+
+def _kdump_conf(text: str) -> Mapping[str, str]:
+    """Name -> value; what follows `#` is a comment on every line (kdump_get_conf_val of kdump-utils)."""
+    lines = (line.partition("#")[0].split(None, 1) for line in text.splitlines())
+    return {words[0]: words[1].strip().strip('"') for words in lines if len(words) > 1}

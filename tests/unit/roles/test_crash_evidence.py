@@ -43,11 +43,18 @@ def test_the_role_kernel_leaves_the_word_to_its_owner() -> None:
 
 @pytest.mark.parametrize("family", ["Debian", "RedHat"])
 def test_settings_replace_those_of_the_package(family: str) -> None:
-    """Each pattern matches the line that the package has, commented out or not, and the line that the role writes."""
+    """Each pattern matches the line that the package has (gen-kdump-conf.sh of kdump-utils), and the line that the role writes."""
     shipped = {
         "Debian": ["USE_KDUMP=0", '#KDUMP_COREDIR="/var/crash"', "#KDUMP_NUM_DUMPS="],
-        "RedHat": ["#path /var/crash"],
+        "RedHat": ["path /var/crash"],
     }
     for setting, line in zip(VARS["__crash_evidence_kdump_settings"][family], shipped[family], strict=True):
         assert re.search(setting["pattern"], line)
         assert re.search(setting["pattern"], setting["line"])
+
+
+def test_a_comment_of_kdump_conf_does_not_become_a_second_path() -> None:
+    """lineinfile replaces the last match; kdumpctl: "Duplicated kdump config value of option path" (kdump-utils, _set_config)."""
+    (setting,) = VARS["__crash_evidence_kdump_settings"]["RedHat"]
+    lines = ["path /var/crash", "core_collector makedumpfile -l --message-level 7 -d 31", "#path /mnt/dumps", "# path <path>"]
+    assert [line for line in lines if re.search(setting["pattern"], line)] == lines[:1]
