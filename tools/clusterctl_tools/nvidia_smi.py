@@ -42,8 +42,6 @@ _LINK_COUNTER = re.compile(r"\s*Link (\d+): ([A-Za-z][A-Za-z0-9 -]*): (\d{1,20}(
 # Since R560; microseconds since the driver was loaded. R535 called them clocks_throttle_reasons_counters.
 _CLOCK_COUNTER = re.compile(r"clocks_(?:event|throttle)_reasons_counters_(\w+)$")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-
-
 # Azure's thermal test reads the same (ai-infrastructure-on-azure@a01b073, thermal_test.sh); `clocks_event_reasons` was `clocks_throttle_reasons` before R535.
 _LOAD_FIELDS = (
     "index",
@@ -245,7 +243,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         fabric_status=_text(gpu, "fabric/status"),
         fabric_clique=_text(gpu, "fabric/cliqueId"),
         fabric_cluster=_text(gpu, "fabric/clusterUuid"),
-        fabric_health=_text(gpu, "fabric/health/summary"),
+        fabric_health=_fabric_health(gpu),
         volatile=_ecc(gpu, "volatile"),
         aggregate=_ecc(gpu, "aggregate"),
         sram_threshold_exceeded=_text(gpu, "ecc_errors/aggregate/sram_threshold_exceeded"),
@@ -264,6 +262,12 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         recovery_action=_text(gpu, "gpu_recovery_action"),
         compute_processes=_compute_processes(gpu),
     )
+
+
+def _fabric_health(gpu: ET.Element) -> Optional[str]:
+    """The summary; drivers before R580 print only its parts (575.51.02), so there it is theirs. Assumed: in the words of R580."""
+    by_parts = gpu.find("fabric/health/summary") is None and any(_text(gpu, "fabric/health/" + name) for name in _FABRIC_HEALTH)
+    return ("Unhealthy" if _fabric_problems(gpu) else "Healthy") if by_parts else _text(gpu, "fabric/health/summary")
 
 
 def _fabric_problems(gpu: ET.Element) -> str:

@@ -66,6 +66,28 @@ def test_versions_are_found_under_their_new_names() -> None:
     assert nvidia_smi.parse_query(text) == nvidia_smi.parse_query(smi_xml())
 
 
+@pytest.mark.parametrize(
+    ("edit", "health", "problems"),
+    [
+        ({}, "Healthy", ""),
+        ({"<route_unhealthy>False<": "<route_unhealthy>True<"}, "Unhealthy", "route_unhealthy True"),
+        (dict.fromkeys(("Full", "False"), "N/A"), None, ""),
+    ],
+)
+def test_the_health_of_a_fabric_is_that_of_its_parts_where_the_driver_prints_no_summary(
+    edit: dict[str, str], health: str | None, problems: str
+) -> None:
+    """575.51.02 prints four parts and neither summary nor configuration (index id 9860293067); the mask is older (NVML of R550, nvmlGpuFabricInfo_v2_t)."""
+    text = recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text()
+    text = re.sub(r"\s*<(summary|incorrect_configuration|partition_assigned)>[^<]*</\1>", "", text)
+    fabric = text[text.index("<fabric>") : text.index("</fabric>")]
+    changed = fabric
+    for old, new in edit.items():
+        changed = changed.replace(old, new)
+    gpu = nvidia_smi.parse_query(text.replace(fabric, changed)).gpus[0]
+    assert (gpu.fabric_state, gpu.fabric_health, gpu.fabric_problems) == ("Completed", health, problems)
+
+
 def moved(readings: str, limits: re.Pattern[str]) -> str:
     inner = "".join(m[0] for m in limits.finditer(readings))
     return limits.sub("", readings) + f"<gpu_ceiling_power_limit>{inner}</gpu_ceiling_power_limit>"
