@@ -143,8 +143,9 @@ def test_a_rack_that_is_joined_by_nvlink_passes_above_what_adapters_carry() -> N
     assert {r.outcome for r in group(together(934.2, via="P2P/MNNVL"), declared=OVER_A_RACK)} == {PASS}
 
 
-def test_trays_that_reach_each_other_by_their_adapters_are_not_in_one_domain() -> None:
-    found = group(together(386.0, via="NET/IB/0/GDRDMA"), declared=OVER_A_RACK)
+@pytest.mark.parametrize("via", ["NET/IB/0/GDRDMA", "NET/IBext_v11/0/GDRDMA", "NET/SPCX/0(4)/GDRDMA"])
+def test_trays_that_reach_each_other_by_their_adapters_are_not_in_one_domain(via: str) -> None:
+    found = group(together(386.0, via=via), declared=OVER_A_RACK)
     transport = next(r for r in found if r.rule == "transport")
     assert transport.outcome is COULD_NOT_RUN
     assert "NCCL used NET/IB/GDRDMA" in transport.detail
@@ -168,6 +169,8 @@ NO_CHANNEL = (
     "include/alloc.h:229 NCCL WARN Cuda failure 801 'operation not supported'\n"
     "mnnvl.cc:66 NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX channel configuration"
 )
+# NVIDIA/nccl v2.25.1-1 to v2.26.6-1, src/mnnvl.cc: the same failure in other words.
+NO_DOMAIN_2_26 = "mnnvl.cc:69 NCCL WARN MNNVL (cliqueSize 8) is available but not supported on this system. Check the IMEX configuration."
 NO_MULTICAST = "transport/nvls.cc:254 NCCL WARN Cuda failure 401 'the operation cannot be performed in the present state'"
 
 
@@ -177,6 +180,7 @@ NO_MULTICAST = "transport/nvls.cc:254 NCCL WARN Cuda failure 401 'the operation 
         (OUT_OF_DOMAIN, GateReason.NVLINK_UNUSABLE),
         (OUT_OF_DOMAIN.replace("p2p", "nvls"), GateReason.NVLINK_UNUSABLE),
         (NO_CHANNEL, GateReason.NVLINK_UNUSABLE),
+        (NO_DOMAIN_2_26, GateReason.NVLINK_UNUSABLE),
         (NO_MULTICAST, GateReason.NVLS_UNUSABLE),
         ("n1: Test CUDA failure common.cu:1012 'system not yet initialized'", GateReason.FABRIC_NOT_READY),
         ("init.cc:1 NCCL WARN Cuda failure 2 'out of memory'", GateReason.EXIT_STATUS),
@@ -383,6 +387,10 @@ def test_trays_that_only_reduce_in_their_switches_must_be_one_domain(clique: int
     assert {r.outcome for r in found if r.rule == "transport"} == {outcome}
 
 
-@pytest.mark.parametrize("name", ["IB", "IBext", "IBext_v8", "IBext_v11"])
+@pytest.mark.parametrize("name", ["IB", "IBext", "IBext_v8", "IBext_v11", "SPCX"])
 def test_the_plug_in_for_infiniband_has_several_names(name: str) -> None:
+    """Mellanox/nccl-rdma-sharp-plugins@2f5ac02 src/ib_plugin.c; `via NET/SPCX/2(0)/GDRDMA` on 2 x 8 B300 over RoCE (index id 71114544061).
+
+    SPCX is the plug-in for Spectrum-X of HPC-X 2.25 and later (its manual, NCCL_NET_PLUGIN=spcx), default since coreweave/nccl-tests pull 100.
+    """
     assert {r.outcome for r in group(together(90.0, via=f"NET/{name}/0/GDRDMA"))} == {PASS}

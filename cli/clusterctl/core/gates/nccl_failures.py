@@ -11,8 +11,8 @@ from clusterctl.model.gate_reason import GateReason
 if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
 
-# src/mnnvl.cc. The line before it is that of the CUDA call that failed.
-_NO_DOMAIN = re.compile(r"MNNVL \(cliqueSize \d{1,6}\) is available but not working")
+# src/mnnvl.cc; up to 2.26 `not supported`. The line before it is that of the CUDA call that failed.
+_NO_DOMAIN = re.compile(r"MNNVL \(cliqueSize \d{1,6}\) is available but not (?:working|supported)")
 # CUDA 800 and 801: memory of another node cannot be imported, because this one is not in its IMEX domain (recorded with NCCL 2.2x).
 _NO_IMPORT = re.compile(r"transport/(?:p2p|nvls)\.cc:\d{1,6}.{0,80}Cuda failure 80[01]\b")
 # src/transport/nvls.cc: the switches have no multicast group for these GPUs.

@@ -24,8 +24,8 @@ _VIA = re.compile(r"\bvia (NET/[^/\n]+|P2P|SHM|COLLNET|NVLS|MNNVL)((?:/[^\s/]+)*
 _NVLS = re.compile(r"\b(\d{1,6}) nvls channels|NCCL INFO NVLS comm ")
 # src/mnnvl.cc: the ranks that this one shares an NVLink domain with.
 _CLIQUE = re.compile(r"\bMNNVL 1 cliqueId \S+ cliqueSize (\d{1,6})")
-# HPC-X and DOCA bring the InfiniBand plug-in under names of their own: IBext, IBext_v8 ...
-_IB_PLUGIN = re.compile(r"NET/IBext\w*")
+# HPC-X and DOCA bring plug-ins for the same adapters under names of their own: IBext, IBext_v8 ..., and SPCX, that of Spectrum-X.
+_ADAPTER_PLUGIN = re.compile(r"NET/(?:IBext|SPCX)\w*")
 _TROUBLE = re.compile(r"NCCL (?:WARN|ERROR)|Test (?:\w+ )?failure|FATAL|unhandled|exited (?:with|on) |\bAborted\b|error", re.IGNORECASE)
 _UNITS = {"time": "us", "algbw": "GB/s", "busbw": "GB/s"}
 
@@ -136,7 +136,7 @@ def channels_in(line: str) -> Counter[str]:
     if via := _VIA.search(line):
         way = next((word for word in ("/GDRDMA", "/MNNVL") if word in via[2]), "")
         # src/transport/coll_net.cc names the plug-in after COLLNET, then the adapter.
-        kind = "/".join([via[1], *via[2].split("/")[1:2]]) if via[1] == "COLLNET" else _IB_PLUGIN.sub("NET/IB", via[1])
+        kind = "/".join([via[1], *via[2].split("/")[1:2]]) if via[1] == "COLLNET" else _ADAPTER_PLUGIN.sub("NET/IB", via[1])
         channels[kind + way] += 1
     if nvls := _NVLS.search(line):
         channels["NVLS"] += int(nvls[1] or 1)
