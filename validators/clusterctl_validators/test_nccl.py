@@ -21,6 +21,7 @@ _LIBRARIES = (
 )
 _ENVIRONMENT = ("/etc/environment", "/etc/environment.d/*.conf", "/etc/profile.d/*.sh", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc")
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?(NCCL_[A-Z0-9_]+)\s*=\s*[\"']?(.*?)[\"']?\s*(?:#.*)?$")
+_NUMBER = re.compile(r"\s*-?\d+\s*$")
 _PROVISION = "run `clusterctl provision NODE`"
 
 
@@ -50,9 +51,16 @@ def _declared(spec: Spec) -> Dict[str, str]:
 
 
 def parse_conf(text: str) -> Dict[str, str]:
-    """`NAME=value` lines; NCCL takes the rest of the line unchanged."""
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.lstrip().startswith("#"))
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    """What NCCL sets by these `NAME=value` lines: of a name given twice the first, and nothing it would look for by a name with blanks.
+
+    NVIDIA/nccl v2.21.5-1 to v2.30.7-1, setEnvFile of src/misc/param.cc: the rest of a line is the value, blanks included; only numbers are read without them.
+    """
+    found: Dict[str, str] = {}
+    for line in text.splitlines():
+        name, assigned, value = line.partition("=")
+        if assigned and name == name.strip() and not name.startswith("#"):
+            found.setdefault(name, value.strip() if _NUMBER.match(value) else value)
+    return found
 
 
 def test_settings(spec: Spec, record: Record, probe: Probe) -> None:

@@ -51,6 +51,23 @@ def test_changed_settings(text: str, found: dict[str, str], tmp_path: Path) -> N
     assert bad(check(tmp_path, files={module.CONF: text})) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# by hand\nNCCL_IGNORE_CPU_AFFINITY=0\n" + CONF, {"nccl.conf[NCCL_IGNORE_CPU_AFFINITY]": "0"}),
+        (CONF + "NCCL_IGNORE_CPU_AFFINITY=0\n", {}),
+        (CONF.replace("AFFINITY=1", "AFFINITY = 1"), {"nccl.conf[NCCL_IGNORE_CPU_AFFINITY]": "not set"}),
+        (CONF.replace("AFFINITY=1", "AFFINITY= 1 "), {}),
+        (CONF.replace("==mlx5_0,", "= =mlx5_0,"), {"nccl.conf[NCCL_IB_HCA]": " =mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7"}),
+        (CONF + "  # NCCL_DEBUG=INFO\n", {}),
+    ],
+    ids=["first_of_two", "second_of_two", "blank_in_the_name", "blanks_around_a_number", "blank_before_names", "indented_comment"],
+)
+def test_a_file_is_read_as_nccl_reads_it(text: str, found: dict[str, str], tmp_path: Path) -> None:
+    """NVIDIA/nccl v2.30.7-1, src/misc/param.cc setEnvFile: setenv without overwriting, and nothing is stripped."""
+    assert bad(check(tmp_path, files={module.CONF: text})) == found
+
+
 def test_a_file_that_users_cannot_read(tmp_path: Path) -> None:
     assert bad(check(tmp_path, mode="root 600")) == {"nccl.conf.mode": "root 600"}
 
