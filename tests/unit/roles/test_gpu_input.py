@@ -41,6 +41,14 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_12"}, "hardware_hcas": HCAS},
         "lists mlx5_12, but hardware_hcas has mlx5_0",
     ),
+    # NVIDIA/nccl v2.30.7-1: src/transport/net_ib/init.cc strips one `^` and one `=` of the list, src/misc/utils.cc nothing of a name.
+    "hca after a blank": (
+        "nccl",
+        {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_0, mlx5_1"}, "hardware_hcas": HCAS},
+        "NCCL takes for a part of a name",
+    ),
+    # On B300 it left one adapter of two (index id 71114544061).
+    "sign before each hca": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_0,=mlx5_1"}}, "NCCL takes for a part of a name"),
     "setting": ("nccl", {"nccl_settings": {"nccl_debug": "INFO"}}, "expected an NCCL variable"),
     "two lines": ("nccl", {"nccl_settings": {"NCCL_DEBUG": "INFO\nNCCL_X=1"}}, "on one line"),
     "topology": ("nccl", {"nccl_settings": {"NCCL_TOPO_FILE": "/x"}}, "set nccl_topology_file"),
