@@ -34,6 +34,8 @@ def main(names: Sequence[str] = ()) -> int:
         jobs = pool.map_async(tried_twice, rows, chunksize=1)
         healthy = pool.starmap(healthy_rack, numbers, chunksize=1)
         found = jobs.get()
+        pool.close()  # a pool that is left ends its processes by a signal, and what they have below /tmp stays
+        pool.join()
     parts = {
         name: _part([row for row in found if row["rack"] == name], [rack for rack in healthy if rack["rack"] == name])
         for name in RACK_KINDS
