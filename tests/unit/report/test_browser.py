@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Dialog, Page
 
+_FOLLOWED = """() => [...document.querySelectorAll("details.node[open]")]
+    .some(node => node.dataset.node === decodeURIComponent(location.hash.slice(1)) && node.querySelector(".body"))"""
+
 pytestmark = pytest.mark.skipif(program() is None, reason=MISSING)
 
 
@@ -324,6 +327,7 @@ def test_text_can_be_read_in_the_light(chromium: Browser, folder: Path, width: i
 def test_on_paper_the_failures_and_the_opened_node_are_there_on_white(chromium: Browser, folder: Path) -> None:
     page = opened(chromium, written(folder, 72), 1280, "dark")
     page.locator(".places a").first.click()
+    assert drawn(page) == ["r012-n04"]
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("details.node[open] .body").is_visible()
@@ -366,5 +370,6 @@ def test_the_page_of_a_drift_run_fits_every_width(chromium: Browser, folder: Pat
 
 
 def drawn(page: Page) -> list[str]:
-    page.wait_for_selector("details.node[open] .body")
+    """The nodes that are open, once the one of the address is: the browser tells the page about a new address after the click has returned."""
+    page.wait_for_function(_FOLLOWED)
     return sorted(page.evaluate("[...document.querySelectorAll('details.node[open]')].map(n => n.dataset.node)"))
