@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+_KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{{name: c, cluster: {{server: "{url}", certificate-authority: "{ca}"}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+current-context: c
+"""
+
 
 class HostileServer:
     """A context manager; `pieces` are sent with `pause_s` between them, then the connection is closed."""
@@ -73,3 +81,10 @@ def _read_request(client: ssl.SSLSocket) -> None:
     left = int(length[1]) - len(body) if length else 0
     while left > 0 and (piece := client.recv(65536)):
         left -= len(piece)
+
+
+def write_kubeconfig(folder: Path, server: HostileServer) -> str:
+    """The path of a kubeconfig that names the server."""
+    file = folder / "kubeconfig"
+    file.write_text(_KUBECONFIG.format(url=server.url, ca=server.ca_file))
+    return str(file)

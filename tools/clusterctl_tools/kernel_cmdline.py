@@ -9,7 +9,8 @@ _PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
 
 
 def kernel_words(text: str) -> List[str]:
-    """The words that count: the kernel takes what follows `--` for arguments of init. Names with a dot are read by modprobe and dracut, too, there."""
+    """The words that count: the kernel takes what follows `--` for arguments of init."""
+    # Names with a dot count there, too. Not confirmed: that modprobe and dracut, which read the whole line themselves, do not stop at `--`.
     words = _PARAMETER.findall(text)
     end = words.index("--") if "--" in words else len(words)
     return words[:end] + [word for word in words[end + 1 :] if "." in word.partition("=")[0]]

@@ -13,19 +13,12 @@ from clusterctl.adapters.deadline import within
 from clusterctl.adapters.pools import kubernetes_api
 from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
 from clusterctl.model.errors import PoolError
-from support.hostile_server import HostileServer
+from support.hostile_server import HostileServer, write_kubeconfig
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-_CONFIG = """apiVersion: v1
-kind: Config
-clusters: [{{name: c, cluster: {{server: "{url}", certificate-authority: "{ca}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-current-context: c
-"""
 
 
 def whole(body: bytes) -> bytes:
@@ -33,8 +26,7 @@ def whole(body: bytes) -> bytes:
 
 
 def api(folder: Path, server: HostileServer, timeout_s: float = 5.0) -> KubernetesApi:
-    (folder / "kubeconfig").write_text(_CONFIG.format(url=server.url, ca=server.ca_file))
-    return KubernetesApi(str(folder / "kubeconfig"), "", timeout_s)
+    return KubernetesApi(write_kubeconfig(folder, server), "", timeout_s)
 
 
 ANSWERS: list[tuple[str, bytes]] = [

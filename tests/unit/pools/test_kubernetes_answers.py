@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from clusterctl.model.errors import PoolError
-from support.hostile_server import HostileServer
+from support.hostile_server import HostileServer, write_kubeconfig
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 pytest.importorskip("kubernetes")
 _FOLDER = ROOT / "tests" / "cases" / "kubernetes_answers"
 EVICTIONS, NODES = (yaml.safe_load((_FOLDER / f"{name}.yml").read_text()) for name in ("evictions", "nodes"))
-_CONFIG = """apiVersion: v1
-kind: Config
-clusters: [{{name: c, cluster: {{server: "{url}", certificate-authority: "{ca}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-current-context: c
-"""
 
 
 def answer(case: dict[str, Any]) -> bytes:
@@ -38,8 +31,7 @@ def answer(case: dict[str, Any]) -> bytes:
 def api(folder: Path, server: HostileServer) -> KubernetesApi:
     from clusterctl.adapters.pools.kubernetes_api import KubernetesApi  # noqa: PLC0415 after the check for the client
 
-    (folder / "kubeconfig").write_text(_CONFIG.format(url=server.url, ca=server.ca_file))
-    found = KubernetesApi(str(folder / "kubeconfig"), "", 5.0)
+    found = KubernetesApi(write_kubeconfig(folder, server), "", 5.0)
     found._eviction_version = "policy/v1"
     return found
 

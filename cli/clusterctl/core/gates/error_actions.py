@@ -7,7 +7,7 @@ _AGAIN = "then burn in again"
 _RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"
 _FIELD_DIAGNOSTIC = "run the field diagnostic on {device}, and RMA it"
 _CORRECTED = (
-    "run the field diagnostic on {device}, RMA it if that fails; else watch it: NVIDIA asks for nothing as long as errors are corrected"
+    "run the field diagnostic on {device}, RMA it if that fails; else watch it: NVIDIA requires no action as long as errors are corrected"
 )
 _RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the driver recommends: reset it or reboot {node}"
 _NVLINK = f"{{device}}: reset all GPUs of the board and restart the fabric manager, {_AGAIN}; RMA the GPU or the board if it returns"

@@ -1,4 +1,4 @@
-"""How much the error counters of a node may grow under the load of a burn-in. A counter that is not listed is recorded and not judged."""
+"""How much the error counters of a node may grow under the load of a burn-in. A counter that is not listed has no limit."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class LoadErrorsSettings(GateSettings):
     """The allowed growth of error counters.
 
     Attributes:
-        growth_max: counter -> allowed growth, in place of the default limit of that counter. Counters without any limit are recorded only.
+        growth_max: counter -> allowed growth, in place of the default limit of that counter. Others have no limit; some of them are compared between equal devices.
             A node of which no device has such a counter could not run.
     """
 
@@ -100,7 +100,7 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             "peers",
             metric=one.counter,
             device=one.device,
-            expected=f"<= {one.most:g}, as of its {one.equals - 1} equals",
+            expected=f"<= {one.most:g}, as of almost all of its {one.equals - 1} equals",
             found=f"+{grown:g}",
             source="equal devices under the same load",
             detail="below its limit, and alone" if limit else "alone",
