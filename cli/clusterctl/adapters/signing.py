@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from clusterctl.adapters.private_directory import private_dir
 from clusterctl.model.errors import SigningError
 from clusterctl.model.program import Program
 from clusterctl.model.records import AdmissionRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMESPACE = "clusterctl-admission"
 _LIMIT_S = 30
@@ -55,8 +58,8 @@ def verify_signature(document: str, signature: str, allowed_signers: Path) -> st
     Raises:
         SigningError: no allowed signer signed it, or the document was changed.
     """
-    with tempfile.TemporaryDirectory(prefix="clusterctl-verify-") as folder:
-        file = Path(folder) / "signature"
+    with private_dir() as folder:
+        file = folder / "signature"
         file.write_text(signature, encoding="ascii", errors="replace")
         names = ["-s", str(file), "-f", str(allowed_signers)]
         found = _ssh_keygen(["find-principals", *names], "")

@@ -26,6 +26,7 @@ from clusterctl.adapters.inventory.load import (
     own_inventory_read_once,
 )
 from clusterctl.adapters.inventory.sent_variables import load_sent_variables
+from clusterctl.adapters.private_directory import private_dir
 from clusterctl.model.errors import ClusterctlError
 from support.big_site import write_site
 from support.roles import ROOT
@@ -169,17 +170,21 @@ def test_without_its_process_every_request_has_one_of_its_own(
 def test_where_no_socket_can_be_made_nothing_is_kept(layers: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / ("long" * 30)
     folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     with inventory_read_once(layers) as variables:
         assert variables == {}
     assert list(folder.iterdir()) == []
 
 
-def test_it_ends_with_its_context_and_with_its_parent(layers: list[Path]) -> None:
+def test_it_ends_with_its_context_and_with_its_parent(layers: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
     others = children(os.getpid())
     with inventory_read_once(layers):
         (server,) = children(os.getpid()) - others
     wait_until_gone(server)
+    assert list(memory.iterdir()) == []
     code = (
         "import sys\nfrom pathlib import Path\nfrom clusterctl.adapters.inventory.load import inventory_read_once\n"
         "with inventory_read_once([Path(sys.argv[1])]):\n    print(flush=True)\n    sys.stdin.read()\n"
@@ -190,6 +195,10 @@ def test_it_ends_with_its_context_and_with_its_parent(layers: list[Path]) -> Non
         (server,) = children(parent.pid)
         parent.kill()
     wait_until_gone(server)
+    (left,) = memory.iterdir()
+    os.utime(left, (0, 0))
+    with private_dir():
+        assert not left.exists(), "the folder of a killed process goes with the next one's"
 
 
 def children(pid: int) -> set[int]:

@@ -6,10 +6,10 @@ import json
 import os
 import socket
 import subprocess
-import tempfile
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.private_directory import private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,11 +31,11 @@ def keep_inventory(request: WorkerRequest, argv: list[str], environment: Mapping
         argv: starts the Ansible worker; the descriptor of the socket is added.
         environment: of the Ansible worker.
     """
-    with tempfile.TemporaryDirectory(prefix="clusterctl-") as folder, socket.socket(socket.AF_UNIX) as listening:
-        path = str(Path(folder) / "inventory")
+    with private_dir() as folder, socket.socket(socket.AF_UNIX) as listening:
+        path = str(folder / "inventory")
         try:
             listening.bind(path)
-        except OSError:  # TMPDIR is longer than the name of a socket may be
+        except OSError:  # the folder's path is longer than the name of a socket may be
             yield {}
             return
         listening.listen(_WAITING)

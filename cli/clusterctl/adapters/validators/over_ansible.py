@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.private_directory import private_dir
 from clusterctl.adapters.ssh.remote_result import RemoteResult
 from clusterctl.adapters.validators import answer, request
 from clusterctl.model.errors import ConfigError
@@ -16,6 +15,7 @@ from clusterctl.model.playbook_result import HostStatus, PlaybookStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from clusterctl.adapters.validators.bundle import Bundle
     from clusterctl.adapters.validators.validation_settings import ValidationSettings
@@ -26,7 +26,7 @@ _KEPT_IN = "/var/lib/clusterctl"
 
 
 def validate_over_ansible(
-    nodes: Sequence[Node], bundle: Bundle, settings: ValidationSettings, inventory: Sequence[Path], state_dir: Path
+    nodes: Sequence[Node], bundle: Bundle, settings: ValidationSettings, inventory: Sequence[Path]
 ) -> tuple[NodeFindings, ...]:
     """The result of every node: its findings, or the reason why it has none.
 
@@ -38,8 +38,7 @@ def validate_over_ansible(
         declared = f"ansible_connection {how.kind!r}" + (f", ansible_become_method {how.become_method!r}" if how.by_sudo else "")
         raise ConfigError(detail=f"{nodes[0].name} has {declared}: its inventory is needed", hint="give -i")
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="validate-", dir=state_dir) as folder:
-        work = Path(folder)
+    with private_dir() as work:
         requests = {n.name: request.make(n, bundle, settings) for n in nodes}
         outcomes = _play(requests, bundle, settings, tuple(inventory), work)
         spent = time.monotonic() - began

@@ -116,7 +116,7 @@ def validate_each(
         if others:
             for node in others:
                 _report_start(listener, node.name)
-            for found in over_ansible.validate_over_ansible(others, bundle, chosen, inventory, state_dir):
+            for found in over_ansible.validate_over_ansible(others, bundle, chosen, inventory):
                 _report_answer(listener, found.node)
                 done(found)
     selection.require_matches()
