@@ -35,7 +35,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no version": ("nvidia_driver", {"nvidia_driver_packages": []}, "missing required arguments: nvidia_driver_version"),
     "nccl package": ("nccl", {**NCCL, "nccl_version": "2.30.4"}, "all of version 2.30.4"),
     "nccl alone": ("nccl", {"nccl_version": "2.28.9"}, "must list each package once"),
-    "hca twice": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_1:1,mlx5_1:1"}}, "lists a device twice"),
+    "hca twice": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_1:1,mlx5_1:1"}}, "lists a device, or a port of it, twice"),
     "hca unknown": (
         "nccl",
         {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_12"}, "hardware_hcas": HCAS},
@@ -102,6 +102,7 @@ PREDICTED: dict[str, tuple[str, dict[str, Any]]] = {
     "driver": ("nvidia_driver", DRIVER),
     "driver of HGX B200": ("nvidia_driver", BLACKWELL),
     "nccl": ("nccl", {**NCCL, "hardware_hcas": HCAS}),
+    "two ports of an adapter": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_0:1,mlx5_0:2"}, "hardware_hcas": HCAS}),
     "tools": ("gpu_tools", declared("gpu_tools")),
     "no parts": ("hardware", {}),
     "exporters": ("monitoring", declared("monitoring")),
