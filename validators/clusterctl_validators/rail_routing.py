@@ -20,12 +20,15 @@ def addresses(probe: Probe, interface: str) -> List[str]:
 
 
 def rules(probe: Probe, version: int, priority: int) -> str:
-    """The rules of that priority; `none` if there is none."""
+    """The rules of that priority, with everything else that they select by or do; `none` if there is none."""
     rows = [r for r in _answer(probe, "-{}".format(version), "-N", "-j", "rule", "show") if r["priority"] == priority]
-    return (
-        "; ".join("from {}{} lookup {}".format(r["src"], "/{}".format(r["srclen"]) if "srclen" in r else "", r["table"]) for r in rows)
-        or "none"
-    )
+    return "; ".join(_rule(r) for r in rows) or "none"
+
+
+def _rule(row: Dict[str, Any]) -> str:
+    source = "{}/{}".format(row["src"], row["srclen"]) if "srclen" in row else row["src"]
+    others = ["{} {}".format(k, row[k]) for k in sorted(row) if k not in ("priority", "src", "srclen", "table", "protocol")]
+    return " ".join(["from", source, *others, "lookup", row.get("table", "none")])
 
 
 def routes(probe: Probe, version: int, table: str) -> str:

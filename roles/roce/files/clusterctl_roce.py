@@ -246,12 +246,15 @@ def _run(*argv: str) -> None:
 
 
 def rules(family: str, priority: str) -> str:
-    """The rules of that priority."""
+    """The rules of that priority, with everything else that they select by or do."""
     rows = [r for r in json_rows("ip", family, "-N", "-j", "rule", "show") if str(r["priority"]) == priority]
-    return (
-        "; ".join("from {} lookup {}".format(r["src"] + ("/{}".format(r["srclen"]) if "srclen" in r else ""), r["table"]) for r in rows)
-        or "none"
-    )
+    return "; ".join(_rule(r) for r in rows) or "none"
+
+
+def _rule(row: dict[str, Any]) -> str:
+    source = f"{row['src']}/{row['srclen']}" if "srclen" in row else row["src"]
+    others = [f"{k} {row[k]}" for k in sorted(row) if k not in ("priority", "src", "srclen", "table", "protocol")]
+    return " ".join(["from", source, *others, "lookup", row.get("table", "none")])
 
 
 def set_rule(family: str, priority: str, source: str, table: str) -> None:

@@ -220,11 +220,17 @@ def test_unmanaged_trust_leaves_map_and_pfc_unchanged(machine: Machine) -> None:
     assert (nic_settings.load_settings("mlx5_0").trust, nic_settings.load_settings("mlx5_0").pfc) == ("pcp", [0] * 8)
 
 
-def test_out_of_band_rules_and_routes_are_replaced(machine: Machine) -> None:
-    machine.network.rules += [
-        {"priority": 1000, "src": "10.9.9.9", "table": "7"},
-        {"priority": 1000, "src": "10.0.0.0", "srclen": 24, "table": "100"},
-    ]
+@pytest.mark.parametrize(
+    "others",
+    [
+        [{"src": "10.9.9.9", "table": "7"}, {"src": "10.0.0.0", "srclen": 24, "table": "100"}],
+        [{"src": "10.0.0.1", "fwmark": "0x1", "table": "100"}],
+        [{"src": "10.0.0.1", "not": None, "table": "100"}],
+        [{"src": "10.0.0.1", "action": "6"}],
+    ],
+)
+def test_out_of_band_rules_and_routes_are_replaced(machine: Machine, others: list[dict[str, Any]]) -> None:
+    machine.network.rules += [{"priority": 1000} | rule for rule in others]
     machine.network.routes["100"] = [{"dst": "default", "gateway": "10.9.9.1", "dev": "eth0"}]
     assert machine.run("apply") == (0, [])
     assert [r for r in machine.network.rules if r["priority"] == 1000] == [{"priority": 1000, "src": "10.0.0.1", "table": "100"}]
