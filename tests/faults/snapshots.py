@@ -67,10 +67,11 @@ def _counters(rack: Rack, node: str, *, loaded: bool) -> dict[str, dict[str, int
     # An adapter's link comes up minutes after the boot, in two attempts: counted before the load, and no more after it.
     for name in machine.THIS.hca_names:
         found[f"{name}/1"]["link_downed"] = rack.random("boot", node, name).choice((0, 0, 0, 1, 2))
-    for device, counters in found.items() if loaded else ():
-        for counter in sorted(_CORRECTED & set(counters)):
-            drawn = rack.random("corrected", node, device, counter)
-            counters[counter] += drawn.randint(1, 4) if drawn.random() < rack.noise.corrected else 0
+    for when in ("boot", "corrected") if loaded else ("boot",):
+        for device, counters in found.items():
+            for counter in sorted(_CORRECTED & set(counters)):
+                drawn = rack.random(when, node, device, counter)
+                counters[counter] += drawn.randint(1, 4) if drawn.random() < rack.noise.corrected else 0
     for change in (c for c in rack.of("counter", node) if loaded or c.when != "load"):
         device, _, counter = with_address(change.path, change).rpartition(".")
         found[device][counter] += int(change.value)

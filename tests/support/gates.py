@@ -49,11 +49,15 @@ def gates(**changes: Any) -> dict[str, Any]:
     return {**base, **changes}
 
 
-def node(name: str, *, rails: int = 2, gpus: int = 8, declared: Mapping[str, Any] | None = None, host: str = "") -> Node:
-    """A node with `rails` HCAs of 400 Gb/s."""
+def node(name: str, *, rails: int = 2, gpus: int = 8, declared: Mapping[str, Any] | None = None, host: str = "", **hardware: Any) -> Node:
+    """A node with `rails` HCAs of 400 Gb/s; `hardware`: more variables of that role."""
     hcas = [{"name": f"mlx5_{i}", "rail": i, "rate_gbps": 400, "gpu": i} for i in range(rails)]
-    hardware = {"hardware_hcas": hcas, "hardware_gpus": gpus}
-    spec = NodeSpec({"hardware": hardware}, dict(declared if declared is not None else gates()), (), "sha256:0")
+    spec = NodeSpec(
+        {"hardware": {"hardware_hcas": hcas, "hardware_gpus": gpus, **hardware}},
+        dict(declared if declared is not None else gates()),
+        (),
+        "sha256:0",
+    )
     return Node(name, (), Connection(host or f"10.0.0.{name.lstrip('abcdefghijklmnopqrstuvwxyz-') or 1}"), Place(), spec)
 
 

@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from functools import lru_cache
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 from .gpu import EccCounts, Gpu, GpuLog, GpuPart, GpuUnderLoad, UnreadableGpuError
 
@@ -326,7 +326,8 @@ def gpu_counters(text: str) -> Dict[str, Dict[str, int]]:
     if log.attached != len(log.gpus):
         raise UnreadableGpuError("nvidia-smi counts {} GPUs and describes {}".format(log.attached, len(log.gpus)), lost=True)
     elements = ET.fromstring(text).findall("gpu")  # noqa: S314 parsed once already
-    found = {"GPU " + gpu.bus_id: _known({**_state(gpu), **_element(element)}) for gpu, element in zip(log.gpus, elements)}
+    shown = {"GPU " + gpu.bus_id: {**_state(gpu), **_element(element)} for gpu, element in zip(log.gpus, elements)}
+    found = {device: {name: value for name, value in own.items() if value is not None} for device, own in shown.items()}
     for device, counters in found.items():
         if not counters:
             raise UnreadableGpuError("nvidia-smi shows no known error counter of " + device)
@@ -366,6 +367,7 @@ def _state(gpu: Gpu) -> Dict[str, Optional[int]]:
         "ecc_dram_uncorrectable": gpu.volatile.dram_uncorrectable,
         "ecc_sram_correctable": gpu.volatile.sram_correctable,
         "ecc_dram_correctable": gpu.volatile.dram_correctable,
+        "ecc_dram_uncorrectable_aggregate": gpu.aggregate.dram_uncorrectable,
         "remapped_rows": gpu.remapped_uncorrectable,
         "row_remap_pending": _flag(gpu.remap_pending),
         "row_remap_failure": _flag(gpu.remap_failure),
@@ -394,7 +396,3 @@ def _whole(text: Optional[str]) -> Optional[int]:
 
 def _flag(word: Optional[str]) -> Optional[int]:
     return None if word is None else int(word == "Yes")
-
-
-def _known(counters: Mapping[str, Optional[int]]) -> Dict[str, int]:
-    return {name: value for name, value in counters.items() if value is not None}

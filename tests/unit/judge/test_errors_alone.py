@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.core.gates.judging.errors_alone import COMPARED, Growth, alone
+from clusterctl.core.gates.judging.errors_alone import COMPARED, Counted, alone
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
@@ -25,12 +25,16 @@ PORTS = tuple(f"mlx5_{i}/1" for i in range(8))
 NODES = ("n1", "n2", "n3")
 
 
-def judged(errors: Mapping[tuple[str, str], int], counter: str = "port_rcv_errors", nodes: tuple[str, ...] = NODES) -> list[GateResult]:
-    """Three nodes with eight ports each, after five minutes of load; `errors`: (node, port) -> growth."""
-    subjects = [subject_of(node(n, rails=8, gpus=0), TODAY) for n in nodes]
+def judged(
+    errors: Mapping[tuple[str, str], int], counter: str = "port_rcv_errors", nodes: tuple[str, ...] = NODES, *, before: bool = False
+) -> list[GateResult]:
+    """Three nodes with eight ports each, after five minutes of load; `errors`: (node, port) -> growth, or the count `before` the load, five minutes after the boot."""
+    subjects = [subject_of(node(n, rails=8, gpus=0, hardware_remapped_rows_max=512), TODAY) for n in nodes]
     runs = []
     for name in nodes:
-        counted = [{p: {"link_downed": 0, counter: errors.get((name, p), 0) if late else 0} for p in PORTS} for late in (False, True)]
+        counted = [
+            {p: {"link_downed": 0, counter: errors.get((name, p), 0) if late or before else 0} for p in PORTS} for late in (False, True)
+        ]
         for step, minutes, counters in (("before", 5, counted[0]), ("after.nodes", 10, counted[1])):
             text = json.dumps(json.loads(snapshot(minutes, counters=counters)) | {"rates_gbps": dict.fromkeys(PORTS, 400.0)})
             runs.append(record("load_errors", name, text, step=step))
@@ -73,6 +77,32 @@ def test_above_its_limit_it_is_a_failure_once() -> None:
     assert (found.outcome, found.rule) == (Outcome.FAIL, "growth")
 
 
+@pytest.mark.parametrize(
+    ("counter", "count", "shown"),
+    [
+        ("aer_correctable", 5, True),
+        ("aer_correctable", 4, False),
+        ("remapped_rows", 52, True),
+        ("remapped_rows", 51, False),
+        ("ecc_sram_correctable", 9000, False),
+        ("port_rcv_errors", 90, False),
+    ],
+    ids=["a_tenth_of_the_rate", "four", "a_tenth_of_the_declared_rows", "fewer_rows", "no_limit_declared", "no_rate"],
+)
+def test_what_was_counted_before_the_load_is_compared_where_a_limit_holds_for_that_time(counter: str, count: int, shown: bool) -> None:
+    found = judged({("n2", "mlx5_3/1"): count}, counter, before=True)
+    assert [(r.node, r.outcome, r.found, r.detail) for r in found] == (
+        [("n2", Outcome.WARN, str(count), "counted before the load, below its limit, and alone")] if shown else []
+    )
+
+
+def test_the_action_for_rows_of_the_past_is_none_for_rows_of_the_load() -> None:
+    (found,) = judged({("n2", "mlx5_3/1"): 100}, "remapped_rows", before=True)
+    (raised,) = judged({("n2", "mlx5_3/1"): 100}, "remapped_rows")
+    assert "plan its replacement" in found.hint
+    assert (raised.outcome, "plan its replacement" in raised.hint) == (Outcome.FAIL, False)
+
+
 def test_what_congestion_raises_is_not_compared() -> None:
     assert judged({("n2", "mlx5_3/1"): 900}, "port_xmit_discards") == []
 
@@ -87,7 +117,7 @@ def test_eight_ports_are_not_a_distribution() -> None:
     st.one_of(st.none(), st.floats(0, 10_000)),
 )
 def test_never_more_than_a_twentieth_and_one_are_alone(values: dict[int, int], counter: str, limit: float | None) -> None:
-    grown = {f"n{i}": {(f"d{i}", counter): Growth(value, limit)} for i, value in values.items()}
+    grown = {f"n{i}": {(f"d{i}", counter): Counted(value, limit)} for i, value in values.items()}
     found = list(alone(grown, dict.fromkeys(grown, "H100")))
     assert len(found) <= max(1, len(values) // 20)
-    assert all(one.growth.grown >= max(5, 10 * one.most) for one in found)
+    assert all(one.counted.amount >= max(5, 10 * one.most) for one in found)

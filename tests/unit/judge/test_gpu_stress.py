@@ -97,7 +97,8 @@ def judged(case: dict[str, Any]) -> tuple[GateResult, ...]:
     names = [f"n{i}" for i in range(1, case.get("nodes", 1) + 1)]
     nodes = [node(name, gpus=case["gpus"], declared=declared(floor=case.get("floor", True))) for name in names]
     subjects = [subject_of(n if n.name != "n1" else with_limit(n, case.get("declared_w", 0)), TODAY) for n in nodes]
-    runs = [r for name in names for r in records(name, case, case.get("slow", {}) if name == "n1" else {})]
+    first = case | case.get("first", {})
+    runs = [r for name in names for r in records(name, *((first, case.get("slow", {})) if name == "n1" else (case, {})))]
     return judge(subjects, runs, level="standard", gates=["gpu_stress"])
 
 

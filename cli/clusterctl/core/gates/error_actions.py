@@ -6,9 +6,10 @@ _AGAIN = "then burn in again"
 # NVIDIA GPU Memory Error Management: a remapping takes effect at a reset, a failed one is the criterion of an RMA; NVSentinel has the same for DCGM's errors.
 _RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"
 _FIELD_DIAGNOSTIC = "run the field diagnostic on {device}, and RMA it"
-_CORRECTED = (
-    "run the field diagnostic on {device}, RMA it if that fails; else watch it: NVIDIA requires no action as long as errors are corrected"
-)
+_DIAGNOSE = "run the field diagnostic on {device}, RMA it if that fails; else watch it"
+_CORRECTED = f"{_DIAGNOSE}: NVIDIA requires no action as long as errors are corrected"
+# NVIDIA GPU Memory Error Management: a remapped row requires no action until a bank has no spare row left.
+_WEARS_OUT = "its memory wears out: watch {device} and plan its replacement; nothing is to be done as long as every bank has a spare row"
 _RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the driver recommends: reset it or reboot {node}"
 _NVLINK = f"{{device}}: reset all GPUs of the board and restart the fabric manager, {_AGAIN}; RMA the GPU or the board if it returns"
 _PCIE = f"power off {{node}} and reseat {{device}}, its riser or cable, {_AGAIN}; replace it if the errors return"
@@ -22,6 +23,7 @@ _BY_COUNTER = {
     **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "row_remap_pending"), _RESET),
     **dict.fromkeys(("page_retirement_pending", "channel_repair_pending", "tpc_repair_pending"), _RESET),
     **dict.fromkeys(("ecc_sram_correctable", "ecc_dram_correctable"), _CORRECTED),
+    "ecc_dram_uncorrectable_aggregate": _DIAGNOSE,
     **dict.fromkeys(("row_remap_failure", "retired_pages", "unrepairable_memory"), _FIELD_DIAGNOSTIC),
     "recovery_action": _RECOVERY,
     "hw_power_brake_us": _POWER,
@@ -37,3 +39,8 @@ def action_for_growth(counter: str, device: str, node: str) -> str:
     """What to do about `counter` of `device`."""
     text = _BY_COUNTER.get(counter) or next((t for start, t in _BY_START.items() if counter.startswith(start)), _OTHER)
     return text.format(node=node, device=device, metric=counter)
+
+
+def action_for_one_alone(counter: str, device: str, node: str) -> str:
+    """What to do about `counter` of `device`, whose equals have none."""
+    return _WEARS_OUT.format(device=device) if counter in ("remapped_rows", "retired_pages") else action_for_growth(counter, device, node)

@@ -37,6 +37,7 @@ _COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clus
 _ACTIONS = {
     "slowdown": _COOLING,
     "clock": _COOLING,
+    "margin": _COOLING,
     "rate": "its clock does not explain it: run {gpu} in another slot where the chassis allows it; if the fault stays with {gpu}, replace it",
     "floor": "see the rules power_limit, clock and rate of the same node: a low clock is the power limit or cooling, a low rate per clock is {gpu} itself",
     "query": "look for XIDs of {gpu} in the kernel log: a GPU that answers slowly often falls off the bus later; reboot the node",

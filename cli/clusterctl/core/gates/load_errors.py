@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from clusterctl.core.gates.error_actions import action_for_growth
+from clusterctl.core.gates.error_actions import action_for_growth, action_for_one_alone
 from clusterctl.core.gates.error_limits import DEFAULT_LIMITS, GrowthLimit, is_unknown_link_counter
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.error_growth import Allowed, Raised, raised_by_load
 from clusterctl.core.gates.judging.errors_alone import alone
+from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
@@ -27,7 +28,7 @@ from clusterctl_validators.finding import GOOD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from clusterctl.core.gates.judging.errors_alone import Alone, NodeGrowth
+    from clusterctl.core.gates.judging.errors_alone import Alone, NodeCounts
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
@@ -39,6 +40,17 @@ _HINTS = {
     GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} log`) and the kernel log of the boot before, then burn in again",
     GateReason.DEVICE_LOST: "check the kernel log for the device; power-cycle the node, reseat or replace the part",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    sign: str
+    source: str
+    detail: str
+
+
+_UNDER_LOAD = _Counted("+", "equal devices under the same load", "")
+_BEFORE_LOAD = _Counted("", "equal devices", "counted before the load, ")
 
 
 class LoadErrorsSettings(GateSettings):
@@ -80,19 +92,23 @@ class LoadErrors(Gate[LoadErrorsSettings]):
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """Each node by its own snapshots, the first one against the last; then what is below every limit against equal devices."""
         results: dict[str, tuple[GateResult, ...]] = {}
-        grown: dict[str, NodeGrowth] = {}
+        growth: dict[str, NodeCounts] = {}
+        before: dict[str, NodeCounts] = {}
         for subject in evidence.judged:
             own = [r for r in evidence.records if r.node == subject.name]
             if own:
                 expected = {_BEFORE, *(_AFTER + part for part in evidence.parts_of(subject))}
-                results[subject.name], grown[subject.name] = self._of_node(subject, own, expected)
-        for one in alone(grown, {name: gpu_model_of(evidence.subjects[name].node) for name in grown}):
-            results[one.node] = _beside(results[one.node], self._alone(one))
+                results[subject.name], growth[subject.name], before[subject.name] = self._of_node(subject, own, expected)
+        classes = {name: gpu_model_of(evidence.subjects[name].node) for name in results}
+        for one in alone(growth, classes):
+            results[one.node] = _beside(results[one.node], self._alone(one, _UNDER_LOAD))
+        for one in alone(before, classes):
+            results[one.node] = _beside(results[one.node], self._alone(one, _BEFORE_LOAD))
         simulated = {r.node for r in evidence.records if r.simulated}
         return tuple(replace(r, simulated=r.node in simulated, hint=self._hint(r)) for own in results.values() for r in own)
 
-    def _alone(self, one: Alone) -> GateResult:
-        grown, limit = one.growth
+    def _alone(self, one: Alone, counted: _Counted) -> GateResult:
+        amount, limit = one.counted
         return GateResult(
             self.name,
             one.node,
@@ -100,16 +116,16 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             "peers",
             metric=one.counter,
             device=one.device,
-            expected=f"<= {one.most:g}, as of almost all of its {one.equals - 1} equals",
-            found=f"+{grown:g}",
-            source="equal devices under the same load",
-            detail="below its limit, and alone" if limit else "alone",
+            expected=f"<= {limit_text(one.most)}, as of almost all of its {one.equals - 1} equals",
+            found=f"{counted.sign}{limit_text(amount)}",
+            source=counted.source,
+            detail=counted.detail + ("below its limit, and alone" if limit else "alone"),
             reason=GateReason.ABOVE_PEERS,
-            value=float(grown),
-            unit="count",
+            value=float(amount),
+            unit="us" if one.counter.endswith("_us") else "count",
         )
 
-    def _of_node(self, subject: Subject, records: Sequence[RawRecord], expected: set[str]) -> tuple[tuple[GateResult, ...], NodeGrowth]:
+    def _of_node(self, subject: Subject, records: Sequence[RawRecord], expected: set[str]) -> Raised:
         snapshots: dict[str, ErrorSnapshot] = {}
         # A node that failed on a lower rung of the group's ladder has no snapshot of the last one.
         taken = {name for r in records for name in (r.step, r.step.rpartition(".")[0])}
@@ -126,12 +142,12 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         judged = subject.node.spec.roles.get("hardware", {})
         settings = subject.profile.settings_of(self)
         tolerated = frozenset(judged.get("hardware_xids_tolerated") or ())
-        allowed = Allowed(settings.limits(), subject.gpu_vendor, tolerated, required=frozenset(settings.growth_max))
-        raised = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else Raised((), {})
+        allowed = Allowed(settings.limits(), subject.gpu_vendor, tolerated, required=frozenset(settings.growth_max), declared=judged)
+        raised = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else Raised((), {}, {})
         # A node that failed is left out of the group, so a snapshot after it is not missed.
         if not missing or any(r.outcome not in GOOD for r in raised.results):
             return raised
-        return tuple(missing), {}
+        return Raised(tuple(missing), {}, {})
 
     def _snapshot(self, record: RawRecord) -> ErrorSnapshot:
         if record.error or record.exit_status:
@@ -167,7 +183,8 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             return _HINTS[result.reason].format(node=result.node)
         if result.outcome is Outcome.WARN and is_unknown_link_counter(result.metric):
             return f"burn in {result.node} again; limit {result.metric} in gates_settings.load_errors.growth_max if it matters"
-        return action_for_growth(result.metric, result.device, result.node)
+        action = action_for_one_alone if result.reason is GateReason.ABOVE_PEERS else action_for_growth
+        return action(result.metric, result.device, result.node)
 
     def usual_s(self, settings: LoadErrorsSettings, level: Level) -> float:  # noqa: ARG002 the same at all levels and settings
         """A snapshot."""

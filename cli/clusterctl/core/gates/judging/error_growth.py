@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.core.gates.error_limits import LINK, Per, is_unknown_link_counter
-from clusterctl.core.gates.judging.errors_alone import COMPARED, Growth
+from clusterctl.core.gates.judging.errors_alone import COMPARED, Counted
+from clusterctl.core.gates.judging.errors_before import counted_before
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clusterctl.core.gates.error_limits import GrowthLimit
-    from clusterctl.core.gates.judging.errors_alone import NodeGrowth
+    from clusterctl.core.gates.judging.errors_alone import NodeCounts
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
     from clusterctl_validators.gpu import GpuEvent, GpuVendor
     from clusterctl_validators.logged_error import LoggedError
@@ -37,12 +38,14 @@ class Allowed:
         vendor: of the GPUs.
         tolerated_codes: codes of the GPU vendor that are tolerated.
         required: counters that at least one device must have; a misspelt one would otherwise limit nothing.
+        declared: the variables of the role hardware of the node, which limit what was counted before the load.
     """
 
     limits: Mapping[str, GrowthLimit]
     vendor: GpuVendor
     tolerated_codes: frozenset[int]
     required: frozenset[str] = frozenset()
+    declared: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,31 +65,32 @@ class _Comparison:
 
 
 class Raised(NamedTuple):
-    """What a load raised: the results, and the growth of the counters that equal devices are compared by."""
+    """What a load raised: the results, and the counts that equal devices are compared by, of the load and from before it."""
 
     results: tuple[GateResult, ...]
-    growth: NodeGrowth
+    growth: NodeCounts
+    before: NodeCounts
 
 
 def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnapshot, allowed: Allowed) -> Raised:
     """A failure or warning for every error that was raised between two snapshots; one pass if there is none and all was read."""
-    growth: NodeGrowth = {}
-    return Raised(_results(_Comparison(gate, node, before, after, allowed), growth), growth)
+    raised = Raised((), {}, {})
+    return raised._replace(results=_results(_Comparison(gate, node, before, after, allowed), raised))
 
 
-def _results(this: _Comparison, growth: NodeGrowth) -> tuple[GateResult, ...]:
+def _results(this: _Comparison, raised: Raised) -> tuple[GateResult, ...]:
     before, after = this.before, this.after
     if before.boot_id != after.boot_id:
         detail = f"the node rebooted under load: it is up for {after.uptime_s:.0f} s"
         return (this.result(Outcome.FAIL, "boot", expected=before.boot_id, found=after.boot_id, detail=detail, reason=GateReason.REBOOTED),)
-    found = tuple(_found(this, growth))
+    found = tuple(_found(this, raised))
     if found:
         return found
     detail = f"no error counter grew above its limit and no error of a GPU, a disk or an adapter was logged in {this.minutes * _SECONDS_PER_MINUTE:.0f} s"
     return (this.result(Outcome.PASS, "growth", expected="none above its limit", found="none", detail=detail),)
 
 
-def _found(this: _Comparison, growth: NodeGrowth) -> Iterator[GateResult]:
+def _found(this: _Comparison, raised: Raised) -> Iterator[GateResult]:
     yield from _logged(this)
     yield from _devices(this)
     yield from _incomplete(this)
@@ -99,6 +103,7 @@ def _found(this: _Comparison, growth: NodeGrowth) -> Iterator[GateResult]:
     for counter in sorted(this.allowed.required - {name for counters in then.values() for name in counters}):
         detail = f"growth_max limits {counter}, which no device of this node counts"
         yield this.result(Outcome.COULD_NOT_RUN, "complete", metric=counter, detail=detail, reason=GateReason.INCOMPLETE)
+    raised.before.update(counted_before(this.before, then, this.allowed.declared))
     for device, counters in then.items():
         if device not in now:
             detail = f"{device} counted errors before the load and is gone after it"
@@ -106,7 +111,7 @@ def _found(this: _Comparison, growth: NodeGrowth) -> Iterator[GateResult]:
                 Outcome.FAIL, "devices", device=device, expected="present", found="absent", detail=detail, reason=GateReason.DEVICE_LOST
             )
             continue
-        growth.update(_compared(this, device, counters, now[device]))
+        raised.growth.update(_compared(this, device, counters, now[device]))
         limited = sorted(set(counters) & set(this.allowed.limits))
         for counter in limited:
             yield from _grown(this, device, counter, counters[counter], now[device].get(counter))
@@ -158,11 +163,11 @@ def _grown(this: _Comparison, device: str, counter: str, then: float, now: float
 
 def _compared(
     this: _Comparison, device: str, then: Mapping[str, float], now: Mapping[str, float]
-) -> Iterator[tuple[tuple[str, str], Growth]]:
+) -> Iterator[tuple[tuple[str, str], Counted]]:
     for counter in COMPARED.intersection(then, now):
         limit = this.allowed.limits.get(counter)
         most = limit.over(this.minutes, this.after.rates_gbps.get(device, 0.0)) if limit else None
-        yield (device, counter), Growth(_growth(then[counter], now[counter]), most)
+        yield (device, counter), Counted(_growth(then[counter], now[counter]), most)
 
 
 def _measured(limit: GrowthLimit, then: float, now: float) -> float:

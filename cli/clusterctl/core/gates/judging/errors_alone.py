@@ -1,4 +1,4 @@
-"""Errors below every limit of a device whose equals have none: under the same load a part that counts alone wears out, or is badly seated. Pure."""
+"""Errors below every limit of a device whose equals have none: a part that counts alone wears out, or is badly seated. Pure."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from clusterctl.core.gates.judging.peers import LEAST_PEERS
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-# Corrected by the hardware or sent again, and not raised by congestion (`port_xmit_discards`) or by design (FEC of NVLink 5).
+_HEAT = "sw_therm_slowdown_us"
+# Corrected by the hardware or sent again, or held back by heat, and not raised by congestion (`port_xmit_discards`) or by design (FEC of NVLink 5).
 COMPARED = frozenset(
     {
         *("ecc_sram_correctable", "ecc_dram_correctable", "pcie_replays", "aer_correctable"),
-        *("symbol_error", "port_rcv_errors", "dimm_ce_count", "ce_noinfo_count"),
+        *("symbol_error", "port_rcv_errors", "dimm_ce_count", "ce_noinfo_count", _HEAT),
     }
 )
 # Azure's azure_gpu_ecc.nhc takes 10,000 for the limit of volatile errors; `load_errors` has none.
 _WITHOUT_LIMIT = 10_000.0
 # Assumed: a device is alone from a tenth of its limit on, five errors at least, and with ten times as many as all equals but the worst twentieth.
 _SHARE, _LEAST, _TIMES, _OTHERS = 0.1, 5.0, 10.0, 0.05
+# Assumed: of heat half of its limit; three GPUs of one healthy GB200 tray counted seconds (NVIDIA/k8s-test-infra, qx-gb200.xml).
+_SHARE_OF_HEAT = 0.5
 
 
-class Growth(NamedTuple):
-    """How much a counter grew under the load, and its limit over that time; None = it has none."""
+class Counted(NamedTuple):
+    """How much a device counted in a time, or how many seconds it took, and the limit of that; None = it has none."""
 
-    grown: float
+    amount: float
     limit: float | None
 
 
-# (device, counter) -> its growth
-NodeGrowth = dict[tuple[str, str], Growth]
+# (device, counter) -> what was counted
+NodeCounts = dict[tuple[str, str], Counted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +43,29 @@ class Alone:
 
     Attributes:
         equals: the devices that were compared, itself included.
-        most: the growth that all others but the worst of them, a twentieth at most, did not exceed.
+        most: the count that all others but the worst of them, a twentieth at most, did not exceed.
     """
 
     node: str
     device: str
     counter: str
-    growth: Growth
+    counted: Counted
     equals: int
     most: float
 
 
-def alone(grown: Mapping[str, NodeGrowth], classes: Mapping[str, Hashable]) -> Iterator[Alone]:
-    """The devices that are alone, in the order of `grown` (node -> growths); `classes`: node -> what makes its parts equal to those of others."""
-    counted: dict[tuple[Hashable, str], list[float]] = {}
-    for node, own in grown.items():
-        for (_, counter), growth in own.items():
-            if counter in COMPARED:
-                counted.setdefault((classes[node], counter), []).append(growth.grown)
-    usual = {key: _usual(values) for key, values in counted.items() if len(values) >= LEAST_PEERS}
-    for node, own in grown.items():
-        for (device, counter), growth in own.items():
+def alone(counts: Mapping[str, NodeCounts], classes: Mapping[str, Hashable]) -> Iterator[Alone]:
+    """The devices that are alone, in the order of `counts` (node -> its counts); `classes`: node -> what makes its parts equal to those of others."""
+    equals: dict[tuple[Hashable, str], list[float]] = {}
+    for node, own in counts.items():
+        for (_, counter), counted in own.items():
+            equals.setdefault((classes[node], counter), []).append(counted.amount)
+    usual = {key: _usual(values) for key, values in equals.items() if len(values) >= LEAST_PEERS}
+    for node, own in counts.items():
+        for (device, counter), counted in own.items():
             key = (classes[node], counter)
-            if key in usual and growth.grown >= max(_least(growth), _TIMES * usual[key]):
-                yield Alone(node, device, counter, growth, len(counted[key]), usual[key])
+            if key in usual and counted.amount >= max(_least(counter, counted), _TIMES * usual[key]):
+                yield Alone(node, device, counter, counted, len(equals[key]), usual[key])
 
 
 def _usual(values: list[float]) -> float:
@@ -71,5 +73,6 @@ def _usual(values: list[float]) -> float:
     return sorted(values, reverse=True)[max(1, int(_OTHERS * len(values)))]
 
 
-def _least(growth: Growth) -> float:
-    return max(_LEAST, _SHARE * (_WITHOUT_LIMIT if growth.limit is None else growth.limit))
+def _least(counter: str, counted: Counted) -> float:
+    share = _SHARE_OF_HEAT if counter == _HEAT else _SHARE
+    return max(_LEAST, share * (_WITHOUT_LIMIT if counted.limit is None else counted.limit))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.each_device import passing_devices
-from clusterctl.core.gates.judging.gpu_trace import LEAST_SAMPLES, read_trace
+from clusterctl.core.gates.judging.gpu_trace import LEAST_SAMPLES, read_trace, slow_among_nodes
 from clusterctl.core.gates.judging.limits import compare_with_limits, floors, limit_text
 from clusterctl.core.gates.judging.peers import FAIL, WARN, standings
 from clusterctl.core.gates.judging.power_limits import LEAST_GPUS, by_power_limit, usual_limits
+from clusterctl.core.gates.judging.thermal_margin import hot_alone
 from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpu_power_limit_of
 from clusterctl.model.gate_reason import GateReason
@@ -65,6 +66,9 @@ def judge_load(
             yield from _missing(gate, subject, evidence, own)
             yield from _slowdowns(gate, name, own)
         yield from _floors(gate, subject, {gpu: rate for (node, gpu), rate in rates.items() if node == name})
+    models = {name: gpu_model_of(subject.node) for name, subject in evidence.subjects.items()}
+    yield from slow_among_nodes(gate, traces, models)
+    yield from hot_alone(gate.name, loaded, models)
     yield from _among_peers(gate, evidence, rates, loaded)
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.gates.judging.errors_alone import Counted, alone
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.gate import Gate
     from clusterctl.core.gates.subject import Subject
@@ -29,6 +30,7 @@ _WARM_UP = 0.1
 _COVERED = 0.8
 # nvidia-smi answers in tenths of a second; assumed: ten seconds are a symptom. It was seen to take 30 s before a GPU died.
 SLOW_QUERY_S = 10.0
+_QUERY = "nvidia_smi"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def _queries(blank: GateResult, trace: Sequence[TraceSample]) -> list[GateResult
         f", and {never} of {len(trace)} times it did not answer" if never else ""
     )
     outcome = Outcome.FAIL if never else Outcome.WARN
-    slow = replace(blank, outcome=outcome, rule="query", metric="nvidia_smi", reason=GateReason.QUERY_SLOW, detail=detail)
+    slow = replace(blank, outcome=outcome, rule="query", metric=_QUERY, reason=GateReason.QUERY_SLOW, detail=detail)
     return [
         replace(
             slow,
@@ -128,6 +130,28 @@ def _queries(blank: GateResult, trace: Sequence[TraceSample]) -> list[GateResult
             found=f"{limit_text(slowest)} s",
         )
     ]
+
+
+def slow_among_nodes(gate: Gate[Any], traces: Mapping[str, RawRecord], classes: Mapping[str, Hashable]) -> Iterator[GateResult]:
+    """The nodes whose driver answers within the limit, and far more slowly than that of others; `classes`: node -> what makes it equal to others."""
+    slowest = {node: max((s.took_s for s in record.trace if not s.device), default=0.0) for node, record in traces.items()}
+    for one in alone({node: {("", _QUERY): Counted(took_s, SLOW_QUERY_S)} for node, took_s in slowest.items()}, classes):
+        took_s = one.counted.amount
+        if took_s < SLOW_QUERY_S:
+            detail = f"nvidia-smi took up to {limit_text(took_s)} s under load, on almost all of {one.equals - 1} other nodes at most {limit_text(one.most)} s"
+            yield GateResult(
+                gate.name,
+                one.node,
+                Outcome.WARN,
+                "query",
+                _QUERY,
+                expected=f"<= {limit_text(one.most)} s, as on other nodes",
+                found=f"{limit_text(took_s)} s",
+                detail=detail,
+                reason=GateReason.QUERY_SLOW,
+                value=took_s,
+                unit="s",
+            )
 
 
 def _slow_device(trace: Sequence[TraceSample], gpus: int) -> str:
