@@ -86,8 +86,17 @@ def test_above_its_limit_it_is_a_failure_once() -> None:
         ("remapped_rows", 51, False),
         ("ecc_sram_correctable", 9000, False),
         ("port_rcv_errors", 90, False),
+        ("symbol_error", 90, False),
     ],
-    ids=["a_tenth_of_the_rate", "four", "a_tenth_of_the_declared_rows", "fewer_rows", "no_limit_declared", "no_rate"],
+    ids=[
+        "a_tenth_of_the_rate",
+        "four",
+        "a_tenth_of_the_declared_rows",
+        "fewer_rows",
+        "no_limit_declared",
+        "no_rate",
+        "a_link_that_trained",
+    ],
 )
 def test_what_was_counted_before_the_load_is_compared_where_a_limit_holds_for_that_time(counter: str, count: int, shown: bool) -> None:
     found = judged({("n2", "mlx5_3/1"): count}, counter, before=True)

@@ -22,8 +22,8 @@ _DECLARED = {
     "remapped_rows": "hardware_remapped_rows_max",
     "retired_pages": "hardware_retired_pages_max",
 }
-# Those of which the limit is a rate, so that it is one for the time since boot, too.
-_SINCE_BOOT = ("pcie_replays", "aer_correctable", "symbol_error", "dimm_ce_count", "ce_noinfo_count")
+# Those of which the limit is a rate, so that it is one for the time since boot, too. Not `symbol_error`: a port counts them while its link trains.
+_SINCE_BOOT = ("pcie_replays", "aer_correctable", "dimm_ce_count", "ce_noinfo_count")
 
 
 def counted_before(before: ErrorSnapshot, counters: Mapping[str, Mapping[str, float]], declared: Mapping[str, object]) -> NodeCounts:
@@ -34,19 +34,19 @@ def counted_before(before: ErrorSnapshot, counters: Mapping[str, Mapping[str, fl
         counters: of that snapshot: device -> counter -> value.
         declared: the variables of the role hardware of that node; a counter whose limit is not declared is left out.
     """
+    limits = dict(_limits(before, declared))
     found: NodeCounts = {}
     for device, own in counters.items():
-        for counter, limit in _limits(before, device, declared):
+        for counter, limit in limits.items():
             if counter in own:
                 found[device, counter] = Counted(own[counter], limit)
     return found
 
 
-def _limits(before: ErrorSnapshot, device: str, declared: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+def _limits(before: ErrorSnapshot, declared: Mapping[str, object]) -> Iterator[tuple[str, float]]:
     for counter, variable in _DECLARED.items():
         most = declared.get(variable)
         if isinstance(most, int):
             yield counter, float(most)
-    minutes, rate_gbps = before.uptime_s / _SECONDS_PER_MINUTE, before.rates_gbps.get(device, 0.0)
     for counter in _SINCE_BOOT:
-        yield counter, DEFAULT_LIMITS[counter].over(minutes, rate_gbps)
+        yield counter, DEFAULT_LIMITS[counter].over(before.uptime_s / _SECONDS_PER_MINUTE)
