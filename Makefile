@@ -29,8 +29,8 @@ demo: setup ## Start a lab rack, provision it and show the result
 demo-down: ## Remove the lab rack
 	@$(BIN)/clusterctl lab down rack-12
 
-test: setup tools ## Everything CI runs
-	@$(MAKE) --no-print-directory --output-sync --jobs 2 lint resolve
+test: setup ## Everything CI runs
+	@$(MAKE) --no-print-directory --output-sync --jobs 3 tools lint resolve
 	@$(MAKE) --no-print-directory unit integration molecule SCENARIOS="$(filter-out $(LONG_SCENARIO),$(SCENARIOS))"
 
 tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm, Chromium, diagnostic tools) into build/tools; installs nothing
