@@ -7,6 +7,9 @@ from typing import Dict, Iterator, List, Tuple
 DPKG_LIST = ("dpkg-query", "-W", "-f", r"${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n")
 RPM_LIST = ("rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n")
 _COLUMNS = 4
+# Package states of dpkg(1). With the two of triggers a package is unpacked and configured, and work for another one, or of another one, is left.
+_INSTALLED = ("installed", "triggers-awaited", "triggers-pending")
+_INTERRUPTED = ("half-installed", "unpacked", "half-configured")
 VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
 
 
@@ -46,8 +49,7 @@ def dpkg_rows(text: str) -> Iterator[Tuple[str, Package]]:
         cells = line.split("\t")
         if len(cells) != _COLUMNS:
             raise ValueError("{!r} is not a row of a package list".format(line))
-        interrupted = cells[3] in ("half-installed", "unpacked", "half-configured")
-        yield cells[0], Package(cells[1], cells[2] == "hold", cells[3] == "installed", interrupted=interrupted)
+        yield cells[0], Package(cells[1], cells[2] == "hold", cells[3] in _INSTALLED, interrupted=cells[3] in _INTERRUPTED)
 
 
 def parse_dpkg(text: str) -> Dict[str, Package]:

@@ -25,6 +25,17 @@ def test_dpkg() -> None:
     }
 
 
+@pytest.mark.parametrize("state", ["triggers-awaited", "triggers-pending"])
+def test_a_package_that_waits_for_a_trigger_is_configured(state: str) -> None:
+    """dpkg(1), package states. A run of apt that was killed at its end leaves initramfs-tools and libc-bin in them."""
+    assert parse_dpkg(f"nvidia-open\t580.1\thold\t{state}\n") == {"nvidia-open": Package("580.1", held=True, installed=True)}
+
+
+@pytest.mark.parametrize("state", ["not-installed", "config-files", "half-installed", "unpacked", "half-configured", "of-a-later-dpkg"])
+def test_every_other_state_of_a_package_is_none_in_which_it_is_installed(state: str) -> None:
+    assert not parse_dpkg(f"nvidia-open\t580.1\thold\t{state}\n")["nvidia-open"].installed
+
+
 @pytest.mark.parametrize("text", ["bash\n", "bash\t1\n", "a\tb\tc\td\te\n"])
 def test_unexpected_dpkg_output_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a row of a package list"):
