@@ -59,6 +59,17 @@ def run_some_checks(
     return {f.check: f for f in distinct(record.findings)}
 
 
+def modinfo_text(**fields: str) -> str:
+    """As modinfo prints a module, between fields that have more than one line."""
+    rows = [
+        *fields.items(),
+        ("parm", "NVreg_ResmanDebugLevel:int"),
+        ("parm", "version:a parameter of this name (int)"),
+        ("signature", "30:64:02:30\n\t\t5A:01"),
+    ]
+    return "".join(f"{name + ':':<16}{value}\n" for name, value in [("alias", "pci:v000010DEd*sv*sd*bc03sc02i00*"), *rows])
+
+
 def write_files(root: Path, files: Mapping[str, str]) -> Path:
     """Write files with absolute paths below `root`."""
     for path, text in files.items():

@@ -1,11 +1,23 @@
 """modinfo: what a kernel module states about itself."""
 
-from typing import List
+import re
+from typing import Dict, List
+
+# The name fills 16 columns; parameters and a signature have more lines.
+_FIELD = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 
-def field_argv(field: str, module: str) -> List[str]:
-    """The command that prints one field (version, license, filename, vermagic, signer) of a module or of its file."""
-    return ["modinfo", "-F", field, module]
+def fields_argv(module: str) -> List[str]:
+    """The command that prints all fields of a module: it unpacks the file each time, so one call reads them all."""
+    return ["modinfo", module]
+
+
+def parse_fields(text: str) -> Dict[str, str]:
+    """Field (version, license, filename, vermagic, signer) -> value, the first one where a field is repeated; empty for no module."""
+    fields: Dict[str, str] = {}
+    for name, value in _FIELD.findall(text):
+        fields.setdefault(name, value)
+    return fields
 
 
 def release_of(vermagic: str) -> str:

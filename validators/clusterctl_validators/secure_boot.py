@@ -7,7 +7,7 @@ lockdown, a module without a signature by a key of the kernel is not loaded), li
 import re
 from typing import Set
 
-from clusterctl_tools.modinfo import field_argv
+from clusterctl_tools.modinfo import fields_argv, parse_fields
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -45,11 +45,11 @@ def judge_module(check: str, module: str, probe: Probe, record: Record) -> None:
     if not why:
         record.not_applicable(check, "this kernel also loads unsigned modules")
         return
-    signer = probe.run(field_argv("signer", module))
-    if signer.error or signer.rc != 0:
-        record.could_not_run(check, signer.error or signer.stderr.strip() or "modinfo failed", Severity.CRITICAL)
+    info = probe.run(fields_argv(module))
+    if info.error or info.rc != 0:
+        record.could_not_run(check, info.error or info.stderr.strip() or "modinfo failed", Severity.CRITICAL)
         return
-    name, keys = signer.stdout.strip(), _keys(probe)
+    name, keys = parse_fields(info.stdout).get("signer", ""), _keys(probe)
     if name and not keys:
         record.could_not_run(check, KEYS + " shows no certificate, although the kernel has some; only root sees them", Severity.CRITICAL)
         return

@@ -90,15 +90,15 @@ def test_loaded_module(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_installed_module(spec: Spec, record: Record, probe: Probe) -> None:
-    version = probe.run(modinfo.field_argv("version", "nvidia"))
-    if version.error:
-        record.could_not_run("nvidia_driver.version.persisted", version.error)
+    info = probe.run(modinfo.fields_argv("nvidia"))
+    if info.error:
+        record.could_not_run("nvidia_driver.version.persisted", info.error)
         return
-    found = version.stdout.strip() or "this kernel has no nvidia module"
+    fields = modinfo.parse_fields(info.stdout)
+    found = fields.get("version") or "this kernel has no nvidia module"
     hint = "dkms status; the headers of the running kernel must be installed"
     record.equal("nvidia_driver.version.persisted", spec["nvidia_driver_version"], found, severity=Severity.CRITICAL, hint=hint)
-    licence = probe.run(modinfo.field_argv("license", "nvidia")).stdout.strip()
-    flavour = nvidia_module.flavour_of_license(licence) if licence else "none"
+    flavour = nvidia_module.flavour_of_license(fields["license"]) if fields.get("license") else "none"
     record.equal(
         "nvidia_driver.kernel_module.persisted", spec["nvidia_driver_kernel_module"], flavour, severity=Severity.CRITICAL, hint=hint
     )

@@ -93,13 +93,13 @@ def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
         foreign = "O" in (probe.read("/sys/module/mlx5_core/taint") or "")
         found = (probe.read("/sys/module/mlx5_core/version") or "unnamed") if foreign else "the kernel's own"
         record.equal("ofed.driver.running", expected, found, severity=Severity.CRITICAL, hint=_REBOOT)
-    filename = probe.run(modinfo.field_argv("filename", "mlx5_core"))
-    version = probe.run(modinfo.field_argv("version", "mlx5_core"))
-    if filename.error or version.error:
-        record.could_not_run("ofed.driver.persisted", filename.error or version.error)
+    info = probe.run(modinfo.fields_argv("mlx5_core"))
+    if info.error:
+        record.could_not_run("ofed.driver.persisted", info.error)
         return
-    own = "/kernel/drivers/" in filename.stdout
-    found = "the kernel's own" if own else version.stdout.strip() or "this kernel has no mlx5_core"
+    fields = modinfo.parse_fields(info.stdout)
+    own = "/kernel/drivers/" in fields.get("filename", "")
+    found = "the kernel's own" if own else fields.get("version") or "this kernel has no mlx5_core"
     hint = "dkms status; the headers of the running kernel must be installed"
     record.equal("ofed.driver.persisted", expected, found, severity=Severity.CRITICAL, hint=hint)
     secure_boot.judge_module("ofed.driver.signature", "mlx5_core", probe, record)
@@ -216,11 +216,11 @@ def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
     kernel = probe.run(["uname", "-r"]).stdout.strip()
     for item in modules:
         check = "ofed.rebuild[{}]".format(item["module"])
-        magic = probe.run(modinfo.field_argv("vermagic", item["module"]))
-        if magic.error or not kernel:
-            record.could_not_run(check + ".vermagic", magic.error or "uname gives no answer")
+        info = probe.run(modinfo.fields_argv(item["module"]))
+        if info.error or not kernel:
+            record.could_not_run(check + ".vermagic", info.error or "uname gives no answer")
             continue
-        found = modinfo.release_of(magic.stdout) or "this kernel has no such module"
+        found = modinfo.release_of(modinfo.parse_fields(info.stdout).get("vermagic", "")) or "this kernel has no such module"
         hint = "the module does not load because it was built for another kernel: dkms autoinstall -k " + kernel
         record.equal(check + ".vermagic", kernel, found, severity=Severity.CRITICAL, hint=hint)
         secure_boot.judge_module(check + ".signature", item["module"], probe, record)

@@ -6,6 +6,7 @@ import pytest
 
 from clusterctl_tools import apt, dkms, dnf, ibv_devinfo, infiniband_diags, lspci, mlnx_tools, modinfo, package_list, setpci, systemctl
 from clusterctl_tools.dkms import DkmsModule
+from support.checks import modinfo_text
 
 POLICY = "nvidia-open:\n  Installed: 580.126.20-1ubuntu1\n  Candidate: 580.126.20-1ubuntu1\n  Version table:\n"
 DKMS = """Deprecated feature: REMAKE_INITRD
@@ -49,7 +50,11 @@ def test_rows_of_dkms() -> None:
 
 
 def test_the_release_of_a_module() -> None:
-    assert modinfo.field_argv("vermagic", "mlx5_core") == ["modinfo", "-F", "vermagic", "mlx5_core"]
+    assert modinfo.fields_argv("mlx5_core") == ["modinfo", "mlx5_core"]
+    fields = modinfo.parse_fields(modinfo_text(filename="/a: b.ko", version="25.10-1.7.1", license="GPL", signer="", vermagic="6.8.0 SMP "))
+    wanted = {"filename": "/a: b.ko", "version": "25.10-1.7.1", "license": "GPL", "signer": "", "vermagic": "6.8.0 SMP"}
+    assert {name: fields[name] for name in wanted} == wanted
+    assert modinfo.parse_fields("modinfo: ERROR: Module nvidia not found.\n").get("version") is None
     assert modinfo.release_of("6.8.0-1046-nvidia SMP preempt mod_unload modversions\n") == "6.8.0-1046-nvidia"
     assert modinfo.release_of("\n") == ""
 

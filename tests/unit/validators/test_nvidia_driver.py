@@ -10,7 +10,7 @@ from clusterctl_validators import driver_pins, gpu_modes, nvlsm
 from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
-from support.checks import run_checks, write_files
+from support.checks import modinfo_text, run_checks, write_files
 from support.gpu_node import DPKG, QUERY, declared, dpkg, edit_gpu, smi_xml, systemctl, unit
 from support.roles import ROOT
 
@@ -44,8 +44,7 @@ def commands() -> dict[str, CommandResult | str]:
     return {
         QUERY: smi_xml().replace("590.48.01", "580.126.20").replace("<cuda_version>13.1<", "<cuda_version>13.0<"),
         DPKG: dpkg(PACKAGES),
-        "modinfo -F version nvidia": "580.126.20\n",
-        "modinfo -F license nvidia": "Dual MIT/GPL\n",
+        "modinfo nvidia": modinfo_text(version="580.126.20", license="Dual MIT/GPL"),
         "nv-fabricmanager --version": "Fabric Manager version is : 580.126.20\n",
         "nvidia-persistenced --version": "nvidia-persistenced:  version 580.126.20\n  The NVIDIA Persistence Daemon.\n",
         "dcgmi --version": "\ndcgmi  version: 4.5.3\n\n",
@@ -89,11 +88,11 @@ def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
     ("outputs", "found"),
     [
         (
-            {"modinfo -F version nvidia": CommandResult(1, stderr="modinfo: ERROR: Module nvidia not found.")},
-            {"version.persisted": "this kernel has no"},
+            {"modinfo nvidia": CommandResult(1, stderr="modinfo: ERROR: Module nvidia not found.")},
+            {"version.persisted": "this kernel has no", "kernel_module.persisted": "none"},
         ),
-        ({"modinfo -F version nvidia": "580.95.05\n"}, {"version.persisted": "580.95.05"}),
-        ({"modinfo -F license nvidia": "NVIDIA\n"}, {"kernel_module.persisted": "proprietary"}),
+        ({"modinfo nvidia": modinfo_text(version="580.95.05", license="Dual MIT/GPL")}, {"version.persisted": "580.95.05"}),
+        ({"modinfo nvidia": modinfo_text(version="580.126.20", license="NVIDIA")}, {"kernel_module.persisted": "proprietary"}),
         ({"nv-fabricmanager --version": "Fabric Manager version is : 580.82.07\n"}, {"fabric_manager.version": "580.82.07"}),
         ({"nv-fabricmanager --version": ""}, {"fabric_manager.version": "no version"}),
         ({"nvidia-persistenced --version": CommandResult(None, error="not found")}, {"persistenced.version": "not found"}),

@@ -7,7 +7,7 @@ import pytest
 from clusterctl_validators import test_ofed as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome
 from clusterctl_validators.probe import CommandResult
-from support.checks import run_checks, write_files
+from support.checks import modinfo_text, run_checks, write_files
 from support.gpu_node import DPKG, declared, dpkg, systemctl, unit
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ FILES = {
     module.UDEV_RULE: f'ACTION=="add", SUBSYSTEM=="infiniband", TAG+="systemd", ENV{{SYSTEMD_WANTS}}+="{module.UNIT}"\n',
 }
 DKMS = f"mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1, {KERNEL}, x86_64: installed\nnvidia/580.126.20, {KERNEL}, x86_64: installed\n"
+FIELDS = {
+    "filename": f"/lib/modules/{KERNEL}/updates/dkms/mlx5_core.ko.zst",
+    "version": "25.10-1.7.1",
+    "vermagic": f"{KERNEL} SMP preempt mod_unload ",
+}
+IN_TREE = modinfo_text(
+    filename=f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko", vermagic=FIELDS["vermagic"]
+)
 NAMED = " ".join(declared("ofed")["ofed_mlxconfig"])
 MLXCONFIG = f"mlxconfig -d {ADDRESS} -e query {NAMED}"
 
@@ -60,9 +68,7 @@ def commands() -> dict[str, CommandResult | str]:
         "uname -r": KERNEL + "\n",
         "ofed_info -s": "OFED-internal-25.10-1.7.1:\n",
         "dkms status": DKMS,
-        "modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/updates/dkms/mlx5_core.ko.zst\n",
-        "modinfo -F version mlx5_core": "25.10-1.7.1\n",
-        **{f"modinfo -F vermagic {m}": f"{KERNEL} SMP preempt mod_unload modversions\n" for m in modules},
+        **{f"modinfo {m}": modinfo_text(**FIELDS) for m in modules},
         **{f"apt-cache policy {p['name']}": f"{p['name']}:\n  Installed: x\n  Candidate: {p['version']}\n" for p in PACKAGES},
         "readlink -f /sys/class/infiniband/mlx5_0/device": f"/sys/devices/pci0000:15/{ADDRESS}\n",
         MLXCONFIG: QUERY.format("False(0)", "False(0)"),
@@ -102,12 +108,15 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
         ({"ofed_info -s": "OFED-internal-24.10-2.1.8:\n"}, {"release": "OFED-internal-24.10-2.1.8"}),
         ({"ofed_info -s": CommandResult(None, error="ofed_info: No such file or directory")}, {"release": "No such file"}),
         (
-            {"modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko\n"},
+            {"modinfo mlx5_core": IN_TREE},
             {"driver.persisted": "the kernel's own"},
         ),
-        ({"modinfo -F version mlx5_core": "24.10-2.1.8\n"}, {"driver.persisted": "24.10-2.1.8"}),
-        ({"modinfo -F vermagic nvidia_peermem": "6.8.0-1040-nvidia SMP\n"}, {"rebuild[nvidia_peermem].vermagic": "6.8.0-1040-nvidia"}),
-        ({"modinfo -F vermagic nvidia": CommandResult(1, stderr="not found")}, {"rebuild[nvidia].vermagic": "no such module"}),
+        ({"modinfo mlx5_core": modinfo_text(**FIELDS | {"version": "24.10-2.1.8"})}, {"driver.persisted": "24.10-2.1.8"}),
+        (
+            {"modinfo nvidia_peermem": modinfo_text(vermagic="6.8.0-1040-nvidia SMP")},
+            {"rebuild[nvidia_peermem].vermagic": "6.8.0-1040-nvidia"},
+        ),
+        ({"modinfo nvidia": CommandResult(1, stderr="not found")}, {"rebuild[nvidia].vermagic": "no such module"}),
         (
             {"dkms status": DKMS.replace("x86_64: installed\nnvidia", "x86_64: added\nnvidia")},
             {"rebuild[mlx5_core].dkms": "added", "rebuild[ib_core].dkms": "added"},
@@ -269,7 +278,7 @@ def test_the_kernels_own_stack(tmp_path: Path) -> None:
     )
     files: dict[str, str | None] = {**dict.fromkeys(f for f in FILES if f.startswith("/etc")), "/sys/module/mlx5_core/taint": ""}
     outputs: dict[str, CommandResult | str] = {
-        "modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko\n",
+        "modinfo mlx5_core": IN_TREE,
         f"mstconfig -d {ADDRESS} -e query ATS_ENABLED": QUERY.format("False(0)", "False(0)"),
         f"mstflint -d {ADDRESS} query": FLINT,
     }
