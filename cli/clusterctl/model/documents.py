@@ -63,7 +63,7 @@ class RecordedPart:
     """A part as last seen.
 
     Attributes:
-        kind: gpu, nic, nvme, dimm, cpu, system, baseboard or chassis.
+        kind: gpu, nic, nvswitch, nvme, dimm, cpu, system, baseboard or chassis.
         slot: its place in the machine: a PCI address or a locator.
         first_run: the run that saw it first.
     """
@@ -166,7 +166,7 @@ class SerialDocument:
 
     Attributes:
         serial: empty for a node of which no serial is recorded.
-        kind: gpu, nic, nvme, dimm, cpu, system, baseboard or chassis; `node` without a serial.
+        kind: gpu, nic, nvswitch, nvme, dimm, cpu, system, baseboard or chassis; `node` without a serial.
         node: where the newest event was.
         name: of the part there; for a machine the node.
         score: the largest of count / limit over kinds and windows.

@@ -52,7 +52,7 @@ def files(missing_gpus: set[int], *, acs: bool = False) -> dict[str, str | int |
     for _, address in this.switch_hcas:
         # nvidia-fabricmanager-start.sh recognizes the management functions of NVSwitches by this vpd text.
         result |= _function(device_folder(address), hca, 0, (this.pcie_gen, 2)) | {
-            f"{device_folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"
+            f"{device_folder(address)}/vpd": b"\x82\x03\x00CX7\x90\x0e\x00V0\x0bSMDL=SW_MNG\x78"
         }
     for address in _addresses():
         width = 2 if address in this.nvswitch_addresses or address in dict(this.switch_hcas).values() else 16

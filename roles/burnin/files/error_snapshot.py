@@ -8,6 +8,7 @@ Standard library only, Python 3.8.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
@@ -29,6 +30,8 @@ FIRST_LINES = 20
 # Formats: Documentation/ABI/testing of Linux, sysfs-bus-pci-devices-aer (totals are the last line), sysfs-devices-edac, sysfs-class-infiniband.
 AER_TOTALS = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", "fatal": "TOTAL_ERR_FATAL"}
 EDAC_COUNTERS = ("mc*/[uc]e_count", "mc*/ce_noinfo_count", "mc*/dimm*/dimm_ce_count", "mc*/rank*/dimm_ce_count")
+# Fabric Manager User Guide: the function of a ConnectX-7 of the baseboard that manages NVSwitches has this in its product data.
+SWITCH_MANAGEMENT, PRODUCT_DATA = b"SMDL=SW_MNG", 4096
 HW_COUNTERS = ("local_ack_timeout_err", "packet_seq_err", "out_of_sequence", "roce_slow_restart", "rnr_nak_retry_err")
 
 
@@ -82,8 +85,7 @@ def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for file in [f for folder in ("counters", "hw_counters") for f in (sys_root / "class/infiniband").glob(f"*/ports/*/{folder}/*")]:
         if file.parent.name == "counters" or file.name in HW_COUNTERS:
-            port = file.parents[1]
-            add(found, f"{port.parents[1].name}/{port.name}", file.name, text(file))
+            add(found, port_name(file.parents[1]), file.name, text(file))
     for kind, total in AER_TOTALS.items():
         for file in (sys_root / "bus/pci/devices").glob(f"*/aer_dev_{kind}"):
             words = text(file).split()
@@ -100,8 +102,20 @@ def rates_gbps(sys_root: Path = Path("/sys")) -> dict[str, float]:
     for file in (sys_root / "class/infiniband").glob("*/ports/*/rate"):
         rate = re.match(r"\d{1,5}(\.\d+)?", text(file))
         if rate:
-            found[f"{file.parents[2].name}/{file.parent.name}"] = float(rate.group(0))
+            found[port_name(file.parent)] = float(rate.group(0))
     return found
+
+
+@functools.lru_cache(maxsize=None)  # noqa: UP033 Python 3.8; the device is asked word by word
+def port_name(port: Path) -> str:
+    """`mlx5_0/1`; `NVSwitch mlx5_8/1` for a link to the NVSwitches of the baseboard, which no cable carries."""
+    device = port.parents[1]
+    try:
+        with (device / "device/vpd").open("rb") as file:
+            product = file.read(PRODUCT_DATA)
+    except OSError:
+        product = b""
+    return f"{'NVSwitch ' if SWITCH_MANAGEMENT in product else ''}{device.name}/{port.name}"
 
 
 def add(found: dict[str, dict[str, int]], device: str, counter: str, value: str) -> None:

@@ -280,6 +280,24 @@ def test_a_snapshot_takes_the_log_that_reaches_further_back(monkeypatch: pytest.
         assert script.kernel_log("Xid") == {"error": "", "lines": [XID.format(60)], "complete_since_s": 0.0}
 
 
+# Product data: identifier string, serial number, and a field of the vendor that has `SMDL=SW_MNG` in a function that manages NVSwitches.
+VPD = b"\x82\x03\x00CX7\x90\x16\x00SN\x03MT1V0\x0dX,%s\x78"
+
+
+def test_a_port_to_the_nvswitches_is_no_port_of_an_adapter(tmp_path: Path) -> None:
+    """HGX B200: management functions are RDMA devices beside those of the rails, and only their product data tells."""
+    for name, field in (("mlx5_0", b"LANES=4,Y=1"), ("mlx5_8", b"SMDL=SW_MNG")):
+        device, port = tmp_path / "class/infiniband" / name / "device", tmp_path / "class/infiniband" / name / "ports/1"
+        device.mkdir(parents=True)
+        (port / "counters").mkdir(parents=True)
+        (device / "vpd").write_bytes(VPD % field)
+        (port / "counters/link_downed").write_text("2\n")
+        (port / "rate").write_text("400 Gb/sec (4X NDR)\n")
+    script = agent_script()
+    assert script.counters(tmp_path) == {"mlx5_0/1": {"link_downed": 2}, "NVSwitch mlx5_8/1": {"link_downed": 2}}
+    assert script.rates_gbps(tmp_path) == {"mlx5_0/1": 400.0, "NVSwitch mlx5_8/1": 400.0}
+
+
 def test_the_script_reads_sysfs(tmp_path: Path) -> None:
     files = {
         "class/infiniband/mlx5_0/ports/1/counters/symbol_error": "3\n",

@@ -61,6 +61,7 @@ def test_its_device_is_the_part_that_burn_in_names(check: str) -> None:
 
 
 def test_an_nvlink_that_load_errors_names_is_of_the_same_part() -> None:
+    assert device_key("NVSwitch mlx5_8/1") == device_key("NVSwitch mlx5_8") != device_key("mlx5_8/1")
     assert device_key(flapping_device(link_flaps.GPU.format(3))) == device_key("GPU 3 NVLink 7")
 
 

@@ -51,6 +51,16 @@ def test_an_answer_of_a_node() -> None:
     assert (found.problem, found.missing) == ("", ())
 
 
+def test_a_function_that_manages_nvswitches_is_no_adapter() -> None:
+    vpd = base64.b64encode(b"\x82\x03\x00CX7\x90\x16\x00SN\x03MT9V0\x0dX,SMDL=SW_MNG\x78").decode()
+    text = answer().replace("mlx5_1 0000:1b:00.0 \n", f"mlx5_8 0000:05:00.0 {vpd}\n")
+    found = [p for p in parse_answer(N1, VENDOR, text).parts if p.name.endswith(("_0", "_8"))]
+    assert found == [
+        Part("nic", "0000:1a:00.0", "mlx5_0", "CX7", "MT01"),
+        Part("nvswitch", "0000:05:00.0", "NVSwitch mlx5_8", "CX7", "MT9"),
+    ]
+
+
 def test_what_a_tool_cannot_read_is_named() -> None:
     found = parse_answer(N1, VENDOR, answer(dmi="sh: dmidecode: not found", dmi_status=127, gpu="No devices were found", gpu_status=6))
     assert [p.kind for p in found.parts] == ["nic", "nvme"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# What error_snapshot.py writes before the name of a port that leads to the NVSwitches.
+SWITCH_LINK = "NVSwitch "
 _AGAIN = "then burn in again"
 # NVIDIA GPU Memory Error Management: a remapping takes effect at a reset, a failed one is the criterion of an RMA; NVSentinel has the same for DCGM's errors.
 _RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"
@@ -14,6 +16,7 @@ _RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the 
 _NVLINK = f"{{device}}: reset all GPUs of the board and restart the fabric manager, {_AGAIN}; RMA the GPU or the board if it returns"
 _PCIE = f"power off {{node}} and reseat {{device}}, its riser or cable, {_AGAIN}; replace it if the errors return"
 _CABLE = "{device}: reseat and clean the cable at both ends, then replace transceivers and cable, then the HCA, then the switch port"
+_BOARD = f"{{device}}: a link inside the GPU baseboard: restart the fabric manager, {_AGAIN}; RMA the baseboard if it returns"
 _DIMM = "find the DIMM of {device} in the event log of the BMC (`clusterctl bmc {node} log`), replace it, then burn in"
 _POWER = "check power supplies, power shelf and cables of {node} (`clusterctl bmc {node}`); {device} is not at fault"
 _COOLING = "compare inlet or coolant temperature, fans and power of {node} with its neighbours (`clusterctl bmc {node}`)"
@@ -37,6 +40,8 @@ _BY_START = {"nvlink_": _NVLINK, "aer_": _PCIE, "pcie_": _PCIE}
 
 def action_for_growth(counter: str, device: str, node: str) -> str:
     """What to do about `counter` of `device`."""
+    if device.startswith(SWITCH_LINK):
+        return _BOARD.format(device=device)
     text = _BY_COUNTER.get(counter) or next((t for start, t in _BY_START.items() if counter.startswith(start)), _OTHER)
     return text.format(node=node, device=device, metric=counter)
 

@@ -79,6 +79,11 @@ def parse_vpd(data: bytes) -> tuple[str, str]:
     return name, real_serial(serial)
 
 
+def manages_nvswitches(data: bytes) -> bool:
+    """Whether vital product data is that of a management function of NVSwitches (Fabric Manager User Guide): a part of the GPU baseboard, no adapter."""
+    return b"SMDL=SW_MNG" in data
+
+
 def _vpd_field(body: bytes, keyword: bytes) -> str:
     at = 0
     while at + _FIELD <= len(body):

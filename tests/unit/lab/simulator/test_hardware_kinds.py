@@ -145,7 +145,7 @@ def test_the_nvswitches_of_hgx_b200_appear_as_additional_hcas(kind: Hardware) ->
     files, links = sysfs_rdma.files("n1", {}), sysfs_rdma.links()
     assert links["class/infiniband/mlx5_11/device"].endswith("0000:08:00.0")
     assert {name.split("/")[2] for name in files} == {*kind.hca_names, "mlx5_8", "mlx5_9", "mlx5_10", "mlx5_11"}
-    assert sysfs_pci.files(set())[f"{sysfs_pci.device_folder('0000:05:00.0')}/vpd"] == b"\x82\x06\x00SW_MNG\x78"
+    assert sysfs_pci.files(set())[f"{sysfs_pci.device_folder('0000:05:00.0')}/vpd"] == b"\x82\x03\x00CX7\x90\x0e\x00V0\x0bSMDL=SW_MNG\x78"
 
 
 @pytest.mark.usefixtures("one")
