@@ -10,39 +10,15 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
 import yaml
+from ansible_collections.clusterctl.gpu.plugins.module_utils.network_files import Stanza, stanzas_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-_YES = ("true", "yes", "on", "y", "1")
-
-
-class Stanza(NamedTuple):
-    """What a file says of interfaces.
-
-    Attributes:
-        key: the id in netplan; otherwise empty.
-        names: globs of interface names; macs: MAC addresses; both empty means all Ethernet interfaces.
-        dhcp: whether it asks for an address or router advertisements.
-        addresses: those that it gives.
-        unmanaged: it keeps the manager away from the interface.
-        paths: PCI paths as in ID_PATH.
-    """
-
-    manager: str
-    file: str
-    line: int
-    key: str = ""
-    names: tuple[str, ...] = ()
-    macs: tuple[str, ...] = ()
-    dhcp: bool = False
-    addresses: tuple[str, ...] = ()
-    unmanaged: bool = False
-    paths: tuple[str, ...] = ()
+_IPOIB_MAC_CHARACTERS = 59
 
 
 def owners(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], addresses: Mapping[str, str], name: str) -> list[dict[str, Any]]:
@@ -59,7 +35,7 @@ def owners(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], addre
         {"device": row["device"], "interface": interface, **stanza._asdict()}
         for row in rows
         for interface, about, pci in _interfaces(document, row, addresses)
-        for stanza in _effective(stanzas, interface, about["mac"], f"pci-{pci}")
+        for stanza in _effective(stanzas, interface, about, f"pci-{pci}")
         if not stanza.unmanaged and (stanza.dhcp or (row.get("address") and not _gives(stanza, row["address"])))
     ]
 
@@ -149,7 +125,7 @@ def _meant(document: Mapping[str, Any], stanza: Stanza) -> set[str]:
         interface
         for device in document["devices"].values()
         for interface, about in device["interfaces"].items()
-        if _matches(stanza, interface, about["mac"], f"pci-{device['address']}")
+        if _matches(stanza, interface, about, f"pci-{device['address']}")
     }
 
 
@@ -169,9 +145,9 @@ def _interfaces(
                 yield interface, about, device["address"]
 
 
-def _effective(stanzas: Sequence[Stanza], interface: str, mac: str, path: str) -> Iterator[Stanza]:
+def _effective(stanzas: Sequence[Stanza], interface: str, about: Mapping[str, str], path: str) -> Iterator[Stanza]:
     """The stanzas that count for an interface: of networkd the first file that matches (systemd.network(5)), netplan's behind it."""
-    matching = [s for s in stanzas if _matches(s, interface, mac, path)]
+    matching = [s for s in stanzas if _matches(s, interface, about, path)]
     networkd = sorted((s for s in matching if s.manager == "systemd-networkd"), key=lambda s: s.file.rpartition("/")[2])
     first = networkd[0] if networkd else None
     if first:
@@ -182,138 +158,46 @@ def _effective(stanzas: Sequence[Stanza], interface: str, mac: str, path: str) -
             yield stanza
 
 
-def _matches(stanza: Stanza, interface: str, mac: str, path: str) -> bool:
-    if stanza.names and not any(fnmatch.fnmatchcase(interface, n) for n in stanza.names):
-        return False
+def _matches(stanza: Stanza, interface: str, about: Mapping[str, str], path: str) -> bool:
+    mac = about["mac"]
     if stanza.macs and mac not in stanza.macs:
         return False
-    return not stanza.paths or any(fnmatch.fnmatchcase(path, p) for p in stanza.paths)
+    # A physical port has no kind (systemd.network(5)).
+    kind, type_ = "", "infiniband" if len(mac) == _IPOIB_MAC_CHARACTERS else "ether"
+    of_port = (
+        (stanza.names, interface),
+        (stanza.paths, path),
+        (stanza.drivers, about["driver"]),
+        (stanza.kinds, kind),
+        (stanza.types, type_),
+    )
+    return all(_among(value, globs) for globs, value in of_port)
+
+
+def _among(value: str, globs: Sequence[str]) -> bool:
+    """net_condition_test_strv of systemd: none of the globs behind `!`, and one of the others where there are any."""
+    if value and any(fnmatch.fnmatchcase(value, g[1:]) for g in globs if g.startswith("!")):
+        return False
+    wanted = [g for g in globs if not g.startswith("!")]
+    return not wanted or bool(value and any(fnmatch.fnmatchcase(value, g) for g in wanted))
 
 
 def _gives(stanza: Stanza, address: str) -> bool:
     own = ipaddress.ip_interface(address)
-    return any(ipaddress.ip_interface(a) == own for a in stanza.addresses)
+    return any(_interface(a) == own for a in stanza.addresses)
+
+
+def _interface(address: str) -> object:
+    """An address with its prefix; None for what is none."""
+    try:
+        return ipaddress.ip_interface(address)
+    except ValueError:
+        return None
 
 
 def _stanzas(document: Mapping[str, Any], name: str) -> list[Stanza]:
     """What all files say but those of our takeover."""
-    files = {path: text for path, text in document["files"].items() if path not in our_files(name).values()}
-    netplan = {p: t for p, t in files.items() if "/netplan/" in p}
-    found = list(_netplan(netplan))
-    for path, text in files.items():
-        if path.endswith(".network"):
-            found += _networkd(path, text)
-        elif path.endswith(".nmconnection"):
-            found += _keyfile(path, text)
-        elif "/ifcfg-" in path:
-            found += _ifcfg(path, text)
-    return found
-
-
-def _netplan(files: Mapping[str, str]) -> Iterator[Stanza]:
-    """One stanza for each id: later files override earlier ones, by name and not by folder (netplan-generate(8))."""
-    by_name = {path.rpartition("/")[2]: path for path in files}
-    merged: dict[str, dict[str, Any]] = {}
-    for path in (by_name[name] for name in sorted(by_name)):
-        for key, (line, declared) in _ethernets(files[path]).items():
-            before = merged.get(key, {"file": path, "line": line, "addresses": []})
-            asks = any(str(declared.get(k, "")).lower() in _YES for k in ("dhcp4", "dhcp6"))
-            here = {"file": path, "line": line} if asks or "file" not in before else {}
-            both = {**before, **declared, **here}
-            merged[key] = {**both, "addresses": [*before["addresses"], *(declared.get("addresses") or [])]}
-    for key, stanza in merged.items():
-        match = stanza.get("match") or {}
-        names = match.get("name", [] if match else key)
-        yield Stanza(
-            "netplan",
-            stanza["file"],
-            stanza["line"],
-            key,
-            tuple([names] if isinstance(names, str) else names),
-            (str(match["macaddress"]).lower(),) if match.get("macaddress") else (),
-            any(str(stanza.get(k, "")).lower() in _YES for k in ("dhcp4", "dhcp6")),
-            tuple(a if isinstance(a, str) else str(next(iter(a))) for a in stanza["addresses"]),
-        )
-
-
-def _ethernets(text: str) -> dict[str, tuple[int, dict[str, Any]]]:
-    """Id -> line and content of the Ethernet interfaces in a file of netplan; none in a file that netplan could not read either."""
-    try:
-        root, values = cast("yaml.MappingNode", yaml.compose(text, Loader=yaml.SafeLoader)), yaml.safe_load(text)
-        declared = values["network"].get("ethernets") or {}
-        network = next(value for key, value in root.value if key.value == "network")
-        ethernets = next(value for key, value in network.value if key.value == "ethernets")
-    except (yaml.YAMLError, StopIteration, TypeError, KeyError, AttributeError):
-        return {}
-    return {str(key.value): (key.start_mark.line + 1, declared[key.value] or {}) for key, _ in ethernets.value if key.value in declared}
-
-
-def _sections(text: str) -> dict[str, list[tuple[str, str, int]]]:
-    """Section -> key, value, line of an ini file."""
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    section = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.fullmatch(r"\s*\[(.+)\]\s*", line)
-        if header:
-            section = header[1]
-        elif "=" in line and line.lstrip()[0] not in "#;":
-            key, _, value = line.partition("=")
-            found.setdefault(section, []).append((key.strip(), value.strip().strip("\"'"), number))
-    return found
-
-
-def _networkd(path: str, text: str) -> Iterator[Stanza]:
-    sections = _sections(text)
-    match = sections.get("Match", [])
-    words = {
-        k: [w for key, v, _ in match if key == k for w in v.split()]
-        for k in ("Name", "MACAddress", "Path", "Type", "Driver", "OriginalName")
-    }
-    if not match or (words["Type"] and "ether" not in words["Type"]):
-        return
-    network = [*sections.get("Network", []), *sections.get("Address", [])]
-    dhcp = any(k == "DHCP" and v.lower() in (*_YES, "ipv4", "ipv6") for k, v, _ in network)
-    unmanaged = any(k == "Unmanaged" and v.lower() in _YES for k, v, _ in sections.get("Link", []))
-    given = tuple(v for k, v, _ in network if k == "Address")
-    yield Stanza(
-        "systemd-networkd",
-        path,
-        match[0][2],
-        names=tuple(words["Name"]),
-        macs=tuple(m.lower() for m in words["MACAddress"]),
-        dhcp=dhcp,
-        addresses=given,
-        unmanaged=unmanaged,
-        paths=tuple(words["Path"]),
-    )
-
-
-def _keyfile(path: str, text: str) -> Iterator[Stanza]:
-    sections = _sections(text)
-    connection = {k: (v, n) for k, v, n in sections.get("connection", [])}
-    kind = connection.get("type", ("", 0))[0]
-    if connection.get("autoconnect", ("true", 0))[0] == "false" or kind not in ("ethernet", "802-3-ethernet", "infiniband"):
-        return
-    name, line = connection.get("interface-name", ("", 1))
-    macs = tuple(v.lower() for k, v, _ in sections.get(kind, []) if k == "mac-address")
-    both = [*sections.get("ipv4", []), *sections.get("ipv6", [])]
-    given = tuple(v.split(",")[0] for k, v, _ in both if re.fullmatch(r"address\d+", k))
-    dhcp = any(k == "method" and v == "auto" for k, v, _ in both)
-    yield Stanza("NetworkManager", path, line, names=(name,) if name else (), macs=macs, dhcp=dhcp, addresses=given)
-
-
-def _ifcfg(path: str, text: str) -> Iterator[Stanza]:
-    values = {k: (v, n) for k, v, n in _sections(text).get("", [])}
-    if values.get("ONBOOT", ("yes", 0))[0] == "no":
-        return
-    name, line = values.get("DEVICE", ("", 1))
-    mac = values.get("HWADDR", ("", 0))[0].lower()
-    if not name and not mac:
-        return
-    address, prefix = values.get("IPADDR", ("", 0))[0], values.get("PREFIX", ("32", 0))[0]
-    given = (f"{address}/{prefix}",) if address else ()
-    dhcp = values.get("BOOTPROTO", ("", 0))[0] in ("dhcp", "bootp")
-    yield Stanza("NetworkManager", path, line, names=(name,) if name else (), macs=(mac,) if mac else (), dhcp=dhcp, addresses=given)
+    return stanzas_of({path: text for path, text in document["files"].items() if path not in our_files(name).values()})
 
 
 class FilterModule:

@@ -52,11 +52,13 @@ def interfaces(root: str) -> dict[str, dict[str, Any]]:
 
 
 def interface(root: str, name: str) -> dict[str, str]:
-    """`mac`, and as what each manager that runs has the interface: `networkd` (configured, unmanaged), `network_manager` (10 (unmanaged))."""
+    """`mac`, `driver`, and as what each manager that runs has the interface: `networkd` (configured, unmanaged), `network_manager` (10 (unmanaged))."""
+    driver = Path(f"{root}/sys/class/net/{name}/device/driver")
     index = text(Path(f"{root}/sys/class/net/{name}/ifindex")).strip()
     state = dict(line.partition("=")[::2] for line in text(Path(f"{root}/run/systemd/netif/links/{index}")).splitlines())
     return {
         "mac": text(Path(f"{root}/sys/class/net/{name}/address")).strip().lower(),
+        "driver": driver.resolve().name if driver.exists() else "",
         "networkd": state.get("ADMIN_STATE", ""),
         "network_manager": network_manager_state(name),
     }

@@ -28,8 +28,8 @@ UDEV = "/etc/udev/rules.d/89-clusterctl-roce-unmanaged.rules"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its files to root")
 
 
-def port(mac: str, **state: str) -> dict[str, str]:
-    return {"mac": mac, "networkd": "", "network_manager": "", **state}
+def port(address: str, **state: str) -> dict[str, str]:
+    return {"mac": address, "driver": "mlx5_core", "networkd": "", "network_manager": "", **state}
 
 
 def document(files: dict[str, str], **states: dict[str, str]) -> dict[str, Any]:
@@ -87,6 +87,13 @@ def test_a_manager_gives_an_interface_up_at_the_next_boot(states: dict[str, dict
     assert RULES.still_managed(document({}, **states), ROWS, {}) == left
 
 
+def test_networkd_tells_ports_of_ipoib_from_those_of_ethernet() -> None:
+    rows, files = [{"device": "mlx5_0"}], {"/etc/systemd/network/20-ib.network": "[Match]\nType=infiniband\n[Network]\nDHCP=yes\n"}
+    ipoib = document(files, ens10np0={"mac": ":".join(["00"] * 20)})
+    assert len(RULES.owners(ipoib, rows, {}, "infiniband")) == 1
+    assert RULES.owners(document(files), rows, {}, "roce") == []
+
+
 LEASE = {"ifname": "ens10np0", "addr_info": [{"local": "192.0.2.9", "prefixlen": 24, "dynamic": True}]}
 STATIC = {"ifname": "ens10np0", "addr_info": [{"local": "192.0.2.9", "prefixlen": 24}]}
 VIA_RAIL = {"dst": "default", "gateway": "192.0.2.1", "dev": "ens10np0", "protocol": "dhcp"}
@@ -125,10 +132,14 @@ def test_the_script_reads_files_and_states(tmp_path: Path) -> None:
         "sys/class/net/ens10np0/address": "94:6D:AE:00:00:0A\n",
         "run/systemd/netif/links/7": "# private\nADMIN_STATE=configuring\nOPER_STATE=carrier\n",
         "sys/devices/pci0000:15/0000:18:00.0/net/ens10np0/dev_port": "0\n",
+        "sys/bus/pci/drivers/mlx5_core/new_id": "",
     }
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
+    function = tmp_path / "sys/devices/pci0000:15/0000:18:00.0"
+    (function / "driver").symlink_to("../../../bus/pci/drivers/mlx5_core")
+    (tmp_path / "sys/class/net/ens10np0/device").symlink_to("../../../devices/pci0000:15/0000:18:00.0")
     (tmp_path / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
     (tmp_path / "sys/class/infiniband/mlx5_0/device").symlink_to("../../../devices/pci0000:15/0000:18:00.0")
     done = subprocess.run([sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=True)
@@ -137,6 +148,8 @@ def test_the_script_reads_files_and_states(tmp_path: Path) -> None:
     assert found["devices"] == {
         "mlx5_0": {
             "address": "0000:18:00.0",
-            "interfaces": {"ens10np0": {"mac": "94:6d:ae:00:00:0a", "networkd": "configuring", "network_manager": ""}},
+            "interfaces": {
+                "ens10np0": {"mac": "94:6d:ae:00:00:0a", "driver": "mlx5_core", "networkd": "configuring", "network_manager": ""}
+            },
         }
     }
