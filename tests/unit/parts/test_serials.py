@@ -100,13 +100,19 @@ def test_broken_product_data_has_no_serial(data: bytes) -> None:
     assert parse_vpd(data)[1] in ("", "A")
 
 
+# Supermicro's system and chassis (Solvik/netbox-agent issue 296), a Broadcom adapter's VPD, and AMI's DIMM slots: the same on every machine.
+COUNTED = ("0123456789", "123456789", "1234567890", "01234567890123456789AB", "A1_SerNum0", "SerNum00", "SerNum3")
+
+
 @pytest.mark.parametrize(
-    "text", ["", " ", "None", "N/A", "[N/A]", "Not Specified", "To Be Filled By O.E.M.", "00000000", "0x00", "Default string"]
+    "text", ["", " ", "None", "N/A", "[N/A]", "Not Specified", "To Be Filled By O.E.M.", "00000000", "0x00", "Default string", *COUNTED]
 )
 def test_what_firmware_writes_for_nothing(text: str) -> None:
     assert real_serial(text) == ""
 
 
-@pytest.mark.parametrize("text", ["1324521052681", "F0F9053F", "0x00000001780CC10618000000060080C0", "N4A"])
+@pytest.mark.parametrize(
+    "text", ["1324521052681", "F0F9053F", "0x00000001780CC10618000000060080C0", "N4A", "S16604645724353", "123456780", "0123456"]
+)
 def test_real_serials(text: str) -> None:
     assert real_serial(f" {text} ") == text

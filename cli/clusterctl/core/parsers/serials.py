@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from clusterctl_tools.gpu import GpuPart
 
-# What firmware writes where there is no serial: seen in recorded outputs (ironlib, sparecores, jc) and in dmidecode's own source.
+# What firmware writes where there is no serial: seen in recorded outputs (ironlib, sparecores, jc, Solvik/netbox-agent issue 296) and in dmidecode's own source.
 _NO_SERIAL = re.compile(
     r"|none|n/?a|\[n/a\]|\[not supported\]|not specified|not provided|unknown|default string|system serial number|chassis serial number"
-    r"|to be filled by o\.?e\.?m\.?|no dimm|0x0+|0+|x+|\.+|base board serial number",
+    r"|to be filled by o\.?e\.?m\.?|no dimm|0x0+|0+|x+|\.+|base board serial number"
+    # Digits that count up, and numbered slots: one such text on all machines would make one part of theirs.
+    r"|(?:0?123456789)+0?(?:ab)?|(?:a\d+_)?sernum\d+",
     re.IGNORECASE,
 )
 _TITLES = {
