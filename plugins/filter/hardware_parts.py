@@ -15,6 +15,7 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.li
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.nvidia_smi import parse_row
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.util_linux import (
     UnreadableInventoryError,
+    nvme_controller,
     parse_lscpu,
     parse_nvme_data_disks,
 )
@@ -82,7 +83,7 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
         "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(sources)),
         "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
         "hardware_hcas": ("HCAs", lambda: len(hcas)),
-        "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(sources["lsblk"])),
+        "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(sources["lsblk"], files)),
     }
     for argument, (what, count) in counts.items():
         expected = len(declared[argument]) if isinstance(declared[argument], list) else declared[argument]
@@ -124,9 +125,10 @@ def _memory_gib(sources: dict[str, str]) -> int | None:
         return None
 
 
-def _nvme_data_disks(text: str) -> int | None:
+def _nvme_data_disks(text: str, files: dict[str, str]) -> int | None:
     try:
-        return len(parse_nvme_data_disks(text))
+        places = [files.get(f"/sys/class/nvme/{nvme_controller(disk)}/transport", "pcie") for disk in parse_nvme_data_disks(text)]
+        return places.count("pcie")
     except UnreadableInventoryError:
         return None
 

@@ -6,6 +6,7 @@ from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_tools.util_linux import LSBLK, UnreadableInventoryError, parse_nvme_data_disks
 from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
+from clusterctl_validators.disk_errors import is_local
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
@@ -306,7 +307,7 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
         return
     result = probe.run(LSBLK)
     try:
-        disks = parse_nvme_data_disks(result.stdout)
+        disks = [d for d in parse_nvme_data_disks(result.stdout) if is_local(probe, d)]
     except UnreadableInventoryError as e:
         record.could_not_run("hardware.nvme_data_disks", "lsblk: {}".format(result.error or e))
         return

@@ -2,7 +2,7 @@
 
 nvme_read.py --seconds S [--program fio] [--ioengine libaio]
 
-It writes nothing to a disk: fio opens them read-only, creates no files and flushes no caches. A data disk is an NVMe disk without a system file
+It writes nothing to a disk: fio opens them read-only, creates no files and flushes no caches. A data disk is an NVMe disk of this machine without a system file
 system on it or on anything that is made of it, as the validators count them. Standard library only, Python 3.8.
 """
 
@@ -50,6 +50,16 @@ def data_disks(listed: str) -> list[str]:
     """The NVMe disks in the output of LSBLK that have no system file system."""
     disks = [d for d in json.loads(listed)["blockdevices"] if d.get("type") == "disk" and "nvme" in str(d.get("name"))]
     return sorted(str(d["name"]) for d in disks if not any(e.get("mountpoint") in SYSTEM_TARGETS for e in walk(d)))
+
+
+def is_local(disk: str, sys_root: Path) -> bool:
+    """Whether a disk is in this machine, and not reached over a network."""
+    return text(sys_root / "class/nvme" / controller(disk) / "transport") in ("", "pcie")
+
+
+def controller(disk: str) -> str:
+    """`nvme3` of `nvme3n1`."""
+    return re.sub(r"^(nvme\d+)n\d+$", r"\1", disk)
 
 
 def walk(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -116,7 +126,7 @@ def main(words: list[str], sys_root: Path = Path("/sys")) -> int:
     options = parser.parse_args(words)
     try:
         listed = subprocess.run(LSBLK, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
-        disks = data_disks(listed.stdout.decode("utf-8", "replace"))
+        disks = [d for d in data_disks(listed.stdout.decode("utf-8", "replace")) if is_local(d, sys_root)]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, AttributeError) as e:
         emit(problem=f"lsblk: {e}")
         return NO_LIST

@@ -115,6 +115,13 @@ def test_missing_information_counts_as_missing_parts(changes: dict[str, str], li
     assert line in "; ".join(plugin.shortages(spec(), sources(**changes)))
 
 
+def test_a_disk_on_a_network_hides_no_missing_one() -> None:
+    """drivers/nvme/host/sysfs.c: `transport` of a controller is pcie, tcp, rdma or fc."""
+    node = sources()
+    node["sysfs"] += "".join(f"\n/sys/class/nvme/nvme{i}/transport:{'tcp' if i == 7 else 'pcie'}" for i in range(8))
+    assert plugin.shortages(spec(), node) == ["NVMe data disks: declared 8, found 7"]
+
+
 def test_without_a_driver_the_bus_limits_the_number_of_hcas() -> None:
     bare = [line for line in sources()["sysfs"].splitlines() if "mlx5_" not in line]
     assert plugin.shortages(spec(), sources(sysfs="\n".join(bare))) == []

@@ -7,7 +7,7 @@ import pytest
 from clusterctl_tools.linux_files import parse_os_release
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Outcome, Severity
-from support.checks import run_checks, write_files
+from support.checks import InventedNode, run_checks, run_some_checks, write_files
 from support.gpu_node import declared
 from support.recorded import recorded
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl_validators.finding import Finding
+    from clusterctl_validators.sources import CommandResult
 
 RELEASE = 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\nID_LIKE=debian\n'
 
@@ -72,3 +73,14 @@ def test_a_release_that_is_not_named_is_not_the_declared_one(text: str, tmp_path
 )
 def test_id_and_version_of_a_release(text: str, expected: str) -> None:
     assert parse_os_release(text) == expected
+
+
+def test_a_disk_on_a_network_hides_no_missing_one(tmp_path: Path) -> None:
+    """drivers/nvme/host/sysfs.c: `transport` of a controller is pcie, tcp, rdma or fc."""
+    root = write_files(tmp_path, {f"/sys/class/nvme/nvme{i}/transport": text for i, text in enumerate(("pcie\n", "pcie\n", "tcp\n"))})
+    listed = ", ".join(f'{{"name": "nvme{i}n1", "type": "disk", "mountpoint": null}}' for i in range(3))
+    commands: dict[str, CommandResult | str] = {"lsblk -J -o NAME,TYPE,MOUNTPOINT": f'{{"blockdevices": [{listed}]}}'}
+    source = InventedNode(root, commands)
+    found = run_some_checks(module, declared("hardware", hardware_nvme_data_disks=3), source, ["test_nvme_data_disks"])
+    finding = found["hardware.nvme_data_disks"]
+    assert (finding.outcome, finding.found, "nvme2n1" in finding.hint) == (Outcome.FAIL, "2", False)
