@@ -37,13 +37,13 @@ class Link:
 
 _LINE = re.compile(
     r'^0x(?P<guid>[0-9a-f]+)\s+"\s*(?P<name>.*?)\s*"\s+\d+\s+(?P<port>\d+)\[.*?\] '
-    r"==\(\s*(?P<width>\d+X)\s+(?P<speed>[\d.]+ Gbps)\s+\S+/\s*\S+\)==>\s+"
+    r"==\(\s*(?P<width>\d+X)\s+(?P<speed>\S.*?)\s+\S+/\s*\S+\)==>\s+"
     r'0x(?P<far_guid>[0-9a-f]+)\s+\d+\s+(?P<far_port>\d+)\[.*?\] "\s*(?P<far_name>.*?)\s*"'
 )
 _NODE = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-(?P<guid>[0-9a-f]+)"\s+#\s*"\s*(?P<name>.*?)\s*"')
 _PORT = re.compile(
     r'^\[(?P<port>\d+)\](?:\([0-9a-f]+\))?\s+"[SHR]-(?P<far_guid>[0-9a-f]+)"\[(?P<far_port>\d+)\](?:\([0-9a-f]+\))?\s+'
-    r'#\s*(?:lid \d+ lmc \d+ )?"\s*(?P<far_name>.*?)\s*" lid \d+ (?P<width>\d+)x(?P<speed>\w+)'
+    r'#\s*(?:lid \d+ lmc \d+ )?"\s*(?P<far_name>.*?)\s*" lid \d+ (?P<width>\d+)x(?P<speed>[\w?]+)'
 )
 
 

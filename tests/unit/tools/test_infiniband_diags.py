@@ -66,6 +66,19 @@ def test_an_unplugged_cable_has_no_far_end() -> None:
         far_end("iblinkinfo: failed", 1)
 
 
+# infiniband-diags/iblinkinfo.c (print_port) and libibmad/dump.c of rdma-core: before commit 4693522b6 (NDR) and 0538e6de8 (XDR) the tools have no name for them.
+@pytest.mark.parametrize("speed", ["undefined (8)", "10.0 Gbps (FDR10)", "212.5 Gbps", "2.5 Gbps"])
+def test_a_link_whose_speed_has_no_name_is_a_link(speed: str) -> None:
+    line = f'0x01 "n1"  1  1[  ] ==( 4X {speed:>18} Active/  LinkUp)==>  0x02  2  9[  ] "leaf04" ( )'
+    (link,) = parse_iblinkinfo(line)
+    assert (link.width, link.speed, link.far.port) == ("4X", speed, 9)
+
+
+def test_a_link_of_ibnetdiscover_whose_speed_has_no_name_is_a_link() -> None:
+    text = 'Ca\t1 "H-0000000000000001"\t\t# "n1 mlx5_0"\n[1](1) \t"S-0000000000000002"[9]\t\t# lid 1 lmc 0 "leaf04" lid 2 4x???\n'
+    assert [(link.far.name, link.speed) for link in parse_ibnetdiscover(text)] == [("leaf04", "???")]
+
+
 def test_names_of_managed_and_plain_switches() -> None:
     line = '0x01 "n1"  1  1[  ] ==( 4X  106.25 Gbps Active/  LinkUp)==>  0x02  2  9[  ] "{}" ( )'
     for name, host in (("MF0;LEAF-04:MQM9700/U1", "LEAF-04"), ("leaf04", "leaf04")):
