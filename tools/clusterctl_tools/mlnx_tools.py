@@ -16,7 +16,7 @@ def mode_argv(device: str, port: int) -> List[str]:
 
 def parse_tos(text: str) -> Optional[str]:
     """The type of service; None if none is shown."""
-    found = re.search(r"(\d+)\s*$", text)
+    found = re.search(r"(?:^|\s)(\d+)\s*$", text)
     return found.group(1) if found else None
 
 

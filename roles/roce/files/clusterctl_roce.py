@@ -201,7 +201,7 @@ class Rail:
         yield Setting(
             "version", version, lambda: found(r"RoCE v(\d)", query("cma_roce_mode", *at)), lambda: _run("cma_roce_mode", *at, "-m", version)
         )
-        yield Setting("cma_tos", tos, lambda: found(r"(\d+)\s*$", query("cma_roce_tos", *at)), lambda: _run("cma_roce_tos", *at, "-t", tos))
+        yield Setting("cma_tos", tos, lambda: found(r"(?:^|\s)(\d+)\s*$", query("cma_roce_tos", *at)), lambda: _run("cma_roce_tos", *at, "-t", tos))
 
     def _ip(self) -> Iterator[Setting]:
         for name in ("arp_ignore", "arp_announce", "rp_filter"):
