@@ -17,11 +17,11 @@ LOADED = "/sys/kernel/kexec_crash_loaded"
 DEBIAN, RHEL = "/etc/default/kdump-tools", "/etc/kdump.conf"
 PSTORE = ("/sys/fs/pstore/*", "/var/lib/systemd/pstore/*")
 DATABASE = "/var/lib/rasdaemon/ras-mc_event.db"
-# Path, table and two of the words: strings of rasdaemon 0.6.8; not confirmed: "Fatal".
+# rasdaemon, ras-mc-handler.c. Deferred: uncorrectable, not consumed yet (include/linux/edac.h); before 0.8.3 these are Fatal, and what is fatal is Info.
 _QUERY = (
     "import sqlite3, sys; c = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True); "
     "print(*('%s %s: %s' % row for row in c.execute(\"select err_type, label, sum(err_count) from mc_event "
-    "where err_type in ('Uncorrected', 'Fatal') and timestamp >= ? group by err_type, label\", (sys.argv[2],))), sep='\\n')"
+    "where err_type in ('Uncorrected', 'Deferred', 'Fatal') and timestamp >= ? group by err_type, label\", (sys.argv[2],))), sep='\\n')"
 )
 _APPLY = "apply the role crash_evidence"
 _NOT_ENABLED = "not declared as enabled"
