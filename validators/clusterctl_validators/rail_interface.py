@@ -1,6 +1,9 @@
 """The network interface of an RDMA device's port."""
 
+import re
 from typing import List, Optional, Protocol
+
+from clusterctl_validators.sources import ProbeError
 
 
 class Reader(Protocol):
@@ -14,7 +17,17 @@ class Reader(Protocol):
 
 
 def interface_of(reader: Reader, device: str, port: int = 1) -> str:
-    """The interface of a port: of several on one PCI function, the one with the matching dev_port; empty if there is none."""
+    """The interface of a port: of several on one PCI function, the one with the matching dev_port that is not made of it; empty if there is none."""
     found = reader.glob("/sys/class/infiniband/{}/device/net/*".format(device))
     same = [path for path in found if len(found) == 1 or reader.read(path + "/dev_port") == str(port - 1)]
-    return same[0].rpartition("/")[2] if same else ""
+    own = [path for path in same if not _is_made_of_it(reader, path)] if len(same) > 1 else same
+    return (own or same)[0].rpartition("/")[2] if same else ""
+
+
+def _is_made_of_it(reader: Reader, path: str) -> bool:
+    """Whether an interface represents a virtual function (`pf0vf3`, `c1pf0sf88`; the port itself is `p0`), or is a child of IPoIB."""
+    try:
+        name = reader.read(path + "/phys_port_name") or ""
+    except ProbeError:
+        name = ""
+    return bool(re.match(r"(c\d+)?pf\d", name)) or reader.read(path + "/parent") is not None

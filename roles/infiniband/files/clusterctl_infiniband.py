@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -54,7 +55,17 @@ def interface_of(row: dict[str, Any], root: str) -> str:
         return str(row["interface"])
     found = sorted(Path(f"{root}/sys/class/infiniband/{row['device']}/device/net").glob("*"))
     same = [p for p in found if len(found) == 1 or read_file(f"{p}/dev_port") == str(row["port"] - 1)]
-    return same[0].name if same else ""
+    own = [p for p in same if not is_made_of_it(p)] if len(same) > 1 else same
+    return (own or same)[0].name if same else ""
+
+
+def is_made_of_it(path: Path) -> bool:
+    """Whether an interface represents a virtual function (`pf0vf3`, `c1pf0sf88`; the port itself is `p0`), or is a child of IPoIB."""
+    try:
+        name = read_file(f"{path}/phys_port_name")
+    except UnansweredError:
+        name = ""
+    return bool(re.match(r"(c\d+)?pf\d", name)) or (path / "parent").exists()
 
 
 def settings(row: dict[str, Any], name: str, root: str) -> Iterator[tuple[str, str, Callable[[], str], Callable[[], Any]]]:

@@ -95,6 +95,15 @@ def flags(on: list[int]) -> str:
     return ",".join(str(int(p in on)) for p in PRIORITIES)
 
 
+def is_made_of_it(path: Path) -> bool:
+    """Whether an interface represents a virtual function (`pf0vf3`, `c1pf0sf88`; the port itself is `p0`), or is a child of IPoIB."""
+    try:
+        name = read_file(f"{path}/phys_port_name")
+    except UnansweredError:
+        name = ""
+    return bool(re.match(r"(c\d+)?pf\d", name)) or (path / "parent").exists()
+
+
 class Rail:
     """One rail and its declared settings."""
 
@@ -111,7 +120,8 @@ class Rail:
         """The interface of the port: of several on one PCI function, the one with the matching dev_port."""
         found_here = sorted(Path(self.sysfs, "device", "net").glob("*"))
         same = [p for p in found_here if len(found_here) == 1 or read_file(f"{p}/dev_port") == str(int(self.port) - 1)]
-        return same[0].name if same else ""
+        own = [p for p in same if not is_made_of_it(p)] if len(same) > 1 else same
+        return (own or same)[0].name if same else ""
 
     def settings(self) -> Iterator[Setting]:
         """All declared settings, in the order in which they can be written."""
@@ -201,7 +211,9 @@ class Rail:
         yield Setting(
             "version", version, lambda: found(r"RoCE v(\d)", query("cma_roce_mode", *at)), lambda: _run("cma_roce_mode", *at, "-m", version)
         )
-        yield Setting("cma_tos", tos, lambda: found(r"(?:^|\s)(\d+)\s*$", query("cma_roce_tos", *at)), lambda: _run("cma_roce_tos", *at, "-t", tos))
+        yield Setting(
+            "cma_tos", tos, lambda: found(r"(?:^|\s)(\d+)\s*$", query("cma_roce_tos", *at)), lambda: _run("cma_roce_tos", *at, "-t", tos)
+        )
 
     def _ip(self) -> Iterator[Setting]:
         for name in ("arp_ignore", "arp_announce", "rp_filter"):
