@@ -3,7 +3,7 @@
 from typing import Any, Mapping
 
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.probe import Probe
+from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
 _FUNCTION = "/sys/bus/pci/devices/{}"
@@ -19,6 +19,14 @@ def judge_place(record: Record, probe: Probe, at: str, hca: Mapping[str, Any]) -
     found = _found(probe, address)
     hint = "{}: {}".format(card(hca), _advice(probe, address))
     record.ok(at + "place", found == hca["name"], expected=hca["name"], found=found, severity=Severity.CRITICAL, hint=hint)
+
+
+def manages_nvswitches(probe: Probe, name: str) -> bool:
+    """Whether a device is no adapter, but manages the NVSwitches of an HGX B200 baseboard: its product data has this word (Fabric Manager User Guide)."""
+    try:
+        return "SMDL=SW_MNG" in (probe.read("/sys/class/infiniband/{}/device/vpd".format(name)) or "")
+    except ProbeError:
+        return False  # product data that cannot be read says nothing of the link
 
 
 def absence_hint(probe: Probe, hca: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_processors, judge_release
 from clusterctl_validators.hardware_memory import judge_memory, judge_numa_nodes
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
-from clusterctl_validators.hca_place import absence_hint, judge_place
+from clusterctl_validators.hca_place import absence_hint, judge_place, manages_nvswitches
 from clusterctl_validators.kept_parts import keep_parts
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import UNDECLARED, Record
@@ -250,6 +250,12 @@ def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
         if port is None:
             hint = absence_hint(probe, hca)
             record.ok(at + "present", False, expected="present", found="absent", severity=Severity.CRITICAL, hint=hint)
+            continue
+        # A declared address is a better proof, and needs no word of the device.
+        if not hca.get("pci") and manages_nvswitches(probe, hca["name"]):
+            hint = "an adapter is missing, so the names of others moved up, or hardware_hcas names the wrong devices: declare `pci`"
+            found = "a link to the NVSwitches of the baseboard"
+            record.ok(at + "present", False, expected="present", found=found, severity=Severity.CRITICAL, hint=hint)
             continue
         record.ok(at + "present", True, expected="present", found="present", severity=Severity.CRITICAL)
         link = "{}: {}".format(hca["name"], _CABLE)

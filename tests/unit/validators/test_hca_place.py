@@ -54,6 +54,20 @@ def places(root: Path) -> dict[str, Finding]:
     return found(hardware.test_hcas, "hardware", root, declared("hardware", hardware_hcas=ROWS), "mlx5_r")
 
 
+@pytest.mark.parametrize(
+    ("product", "bad"), [("\x82\x03\x00CX7V0\x0bSMDL=SW_MNG\x78", True), ("\x82\x03\x00CX7\x78", False), (None, False)]
+)
+def test_a_link_to_the_nvswitches_stands_in_for_no_adapter(product: str | None, bad: bool, tmp_path: Path) -> None:
+    """HGX B200: behind a dead adapter every name moves up by one, and the last one is a management function with an active link."""
+    files = {f"/sys/class/infiniband/mlx5_7/ports/1/{file}": text for file, text in PORT.items()}
+    files |= {"/sys/class/infiniband/mlx5_7/device/vpd": product} if product else {}
+    rows = [{"name": "mlx5_7", "rail": 7, "link_layer": "InfiniBand", "rate_gbps": 400}]
+    findings = found(hardware.test_hcas, "hardware", write_files(tmp_path, files), declared("hardware", hardware_hcas=rows), "mlx5_7")
+    present = findings["hca[mlx5_7].present"]
+    assert (present.outcome is Outcome.FAIL, "hca[mlx5_7].state" in findings) == (bad, not bad)
+    assert not bad or (present.severity, present.found) == (Severity.CRITICAL, "a link to the NVSwitches of the baseboard")
+
+
 def test_each_card_is_where_it_is_declared(tmp_path: Path) -> None:
     findings = places(node(tmp_path, {"0000:18:00.0": "mlx5_r0", "0000:29:00.0": "mlx5_1", "0000:40:00.0": "mlx5_r1"}))
     assert [findings[f"hca[{n}].place"].outcome for n in ADDRESSES] == [Outcome.PASS, Outcome.PASS]
