@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SSH_WORDS = 4
 _MAIN = "254"
+_OPEN_VSWITCH = "ovs-system"
 
 
 class PortUse(NamedTuple):
@@ -52,6 +53,7 @@ def uses(
         named = [row["interface"] for row in declared if row["device"] == device and row.get("interface")]
         names = _over([*port["interfaces"], *named], document["interfaces"])
         rows_here = [row for row in document["interfaces"] if row.get("ifname") in names]
+        found += _switched(device, rows_here)
         found += _addresses(device, [_without_leases(row) for row in rows_here] if leases_end else rows_here, ours)
         found += _routes(device, names, _lasting(routes) if leases_end else routes)
         found += _ssh(device, names, document)
@@ -75,6 +77,14 @@ def _over(interfaces: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> set[s
             known.add(name)
             todo += above.get(name, ())
     return known
+
+
+def _switched(device: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[PortUse]:
+    """Ports of Open vSwitch: their master is the datapath, and which bridge with which addresses they are in is in its own database."""
+    for row in rows:
+        if row.get("master") == _OPEN_VSWITCH:
+            name = row["ifname"]
+            yield PortUse(device, name, "", f"{name} is a port of Open vSwitch, whose bridges may carry the node's addresses")
 
 
 def _addresses(device: str, rows: Sequence[Mapping[str, Any]], ours: set[Any]) -> Iterator[PortUse]:
