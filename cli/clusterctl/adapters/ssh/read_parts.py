@@ -39,6 +39,7 @@ section "end 0"
 section nvme
 for d in /sys/class/nvme/*; do
   [ -e "$d/serial" ] || continue
+  case $(cat "$d/transport" 2>/dev/null) in pcie | '') ;; *) continue ;; esac
   printf '%s %s\t%s\t%s\n' "${d##*/}" "$(basename "$(readlink -f "$d/device")")" "$(cat "$d/serial")" "$(cat "$d/model")"
 done
 section "end 0"
