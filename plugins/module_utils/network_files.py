@@ -15,6 +15,9 @@ _YES = ("true", "yes", "on", "y", "1")
 _IFCFG_YES, _IFCFG_NO = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
 _SKIPPED = (".bak", "~", ".orig", ".rej", ".rpmnew", ".augnew", ".augtmp")
 
+# Of ports; the second is the long name of the first (nm-settings-keyfile(5)).
+_TYPES = ("ethernet", "802-3-ethernet", "infiniband")
+
 
 class Stanza(NamedTuple):
     """What a file says of interfaces.
@@ -146,11 +149,11 @@ def _keyfile(path: str, text: str) -> Iterator[Stanza]:
     sections = _sections(text)
     connection = {k: (v, n) for k, v, n in sections.get("connection", [])}
     kind = connection.get("type", ("", 0))[0]
-    if connection.get("autoconnect", ("true", 0))[0] == "false" or kind not in ("ethernet", "802-3-ethernet", "infiniband"):
+    if connection.get("autoconnect", ("true", 0))[0] == "false" or kind not in _TYPES:
         return
     name, line = connection.get("interface-name", ("", 1))
     matched = {k: tuple(filter(None, v.split(";"))) for k, v, _ in sections.get("match", [])}
-    macs = tuple(v.lower() for k, v, _ in sections.get(kind, []) if k == "mac-address")
+    macs = tuple(v.lower() for section in _TYPES for k, v, _ in sections.get(section, []) if k == "mac-address")
     both = [*sections.get("ipv4", []), *sections.get("ipv6", [])]
     given = tuple(v.split(",")[0] for k, v, _ in both if re.fullmatch(r"address\d+", k))
     dhcp = any(k == "method" and v in ("auto", "dhcp") for k, v, _ in both)
