@@ -178,5 +178,6 @@ def _modprobe_lines(probe: Probe) -> List[List[str]]:
     files: Dict[str, str] = {}
     for folder in ("/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"):
         files.update({path.rpartition("/")[2]: path for path in probe.glob(folder + "/*.conf")})
-    lines = [line.split() for name in sorted(files) for line in (probe.read(files[name]) or "").splitlines()]
+    # modprobe.d(5): a backslash at the end of a line continues it.
+    lines = [line.split() for name in sorted(files) for line in (probe.read(files[name]) or "").replace("\\\n", " ").splitlines()]
     return [words for words in lines if len(words) > 1 and not words[0].startswith("#")]
