@@ -15,7 +15,6 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.li
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.nvidia_smi import parse_row
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.util_linux import (
     UnreadableInventoryError,
-    nvme_controller,
     parse_lscpu,
     parse_nvme_data_disks,
 )
@@ -125,10 +124,15 @@ def _memory_gib(sources: dict[str, str]) -> int | None:
         return None
 
 
+def _is_local(disk: str, files: dict[str, str]) -> bool:
+    """Whether a controller of the disk is on PCIe; with native multipath it is below the disk's subsystem, and has another number."""
+    found = [v for p, v in files.items() if p.startswith(f"/sys/block/{disk}/device/") and p.endswith("/transport")]
+    return not found or "pcie" in found
+
+
 def _nvme_data_disks(text: str, files: dict[str, str]) -> int | None:
     try:
-        places = [files.get(f"/sys/class/nvme/{nvme_controller(disk)}/transport", "pcie") for disk in parse_nvme_data_disks(text)]
-        return places.count("pcie")
+        return sum(_is_local(disk, files) for disk in parse_nvme_data_disks(text))
     except UnreadableInventoryError:
         return None
 

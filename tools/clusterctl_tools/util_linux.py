@@ -1,7 +1,6 @@
 """lscpu and lsblk of util-linux, as JSON: processors, and NVMe disks without the system."""
 
 import json
-import re
 from typing import Any, Dict, Iterator, List, Optional
 
 LSCPU = ("lscpu", "-J")
@@ -26,11 +25,6 @@ def parse_nvme_data_disks(text: str) -> List[str]:
     """The NVMe disks of `lsblk -J -o NAME,TYPE,MOUNTPOINT` without a system file system, those on a network included."""
     disks = [d for d in _load(text, "blockdevices") if d.get("type") == "disk" and "nvme" in str(d.get("name"))]
     return [str(d["name"]) for d in disks if not any(e.get("mountpoint") in _SYSTEM_TARGETS for e in _walk([d]))]
-
-
-def nvme_controller(disk: str) -> str:
-    """`nvme3` of `nvme3n1`: the controller with the number of the disk, also with native multipath (Linux 5.4, "Assign subsys instance from first ctrl")."""
-    return re.sub(r"^(nvme\d+)n\d+$", r"\1", disk)
 
 
 def _load(text: str, key: str) -> List[Dict[str, Any]]:

@@ -5,7 +5,7 @@ fs/xfs/xfs_fsops.c, fs/btrfs/messages.c. Lines that real machines logged are in 
 """
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 from clusterctl_validators.boot_log import MESSAGE_START, time_of
 from clusterctl_validators.logged_error import LoggedError
@@ -43,6 +43,7 @@ _RESET = re.compile(
 )
 _MESSAGE = re.compile(MESSAGE_START)
 _NVME = re.compile(r"nvme(\d+)")
+_NAMESPACE = re.compile(r"(nvme\d+(?:c\d+)?n\d+)")
 # Behind the address of a SCSI disk: its target, then the host, the session of iSCSI or the port of Fibre Channel, then the interface of USB.
 _REMOTE = ("device/../../iscsi_session", "device/../../fc_remote_ports", "device/../../../bInterfaceClass")
 _DEPTH = 3
@@ -77,8 +78,18 @@ def is_nvme(error: LoggedError) -> bool:
     return bool(_NVME.match(error.device))
 
 
+def _transports(probe: Probe, device: str) -> List[Optional[str]]:
+    """How the controllers of an NVMe disk or of its partition are reached. With native multipath they are below its subsystem, with other numbers than it."""
+    disk = _NAMESPACE.match(device)
+    at = _BLOCK.format(disk.group(1)) + "/device" if disk else ""
+    return [probe.read(path) for pattern in ("/transport", "/nvme*/transport") for path in probe.glob(at + pattern)] if disk else []
+
+
 def is_local(probe: Probe, device: str, depth: int = _DEPTH) -> bool:
     """Whether a device is in this machine: not a disk on a network, nor on USB, where a BMC shows its virtual media. One that is gone counts if it is an NVMe disk."""
+    found = _transports(probe, device)
+    if found:
+        return "pcie" in found
     controller = _NVME.match(device)
     if controller:
         return (probe.read("/sys/class/nvme/nvme{}/transport".format(controller.group(1))) or "pcie") == "pcie"

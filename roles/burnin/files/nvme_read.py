@@ -53,13 +53,10 @@ def data_disks(listed: str) -> list[str]:
 
 
 def is_local(disk: str, sys_root: Path) -> bool:
-    """Whether a disk is in this machine, and not reached over a network."""
-    return text(sys_root / "class/nvme" / controller(disk) / "transport") in ("", "pcie")
-
-
-def controller(disk: str) -> str:
-    """`nvme3` of `nvme3n1`."""
-    return re.sub(r"^(nvme\d+)n\d+$", r"\1", disk)
+    """Whether a disk is in this machine, and not reached over a network; with native multipath its controllers are below its subsystem."""
+    owner = sys_root / "block" / disk / "device"
+    found = [text(file) for file in (owner / "transport", *owner.glob("nvme*/transport")) if file.is_file()]
+    return not found or "pcie" in found
 
 
 def walk(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -72,7 +69,7 @@ def walk(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def place_of(disk: str, sys_root: Path) -> dict[str, str]:
     """Model, PCI address and NUMA node of a disk, as far as the kernel shows them."""
     owner = sys_root / "block" / disk / "device"
-    # Assumed, not confirmed on a node: with native multipathing a disk belongs to a subsystem, and its controllers are below that.
+    # With native multipathing a disk belongs to a subsystem, and its controllers are below that (Linux, nvme_mpath_set_live and nvme_init_subsystem).
     controllers = [owner, *sorted(p for p in owner.glob("nvme*") if re.match(r"nvme\d+$", p.name))]
     controller = next((c for c in controllers if (c / "address").is_file()), owner)
     return {"model": text(owner / "model"), "address": text(controller / "address"), "numa_node": text(controller / "device" / "numa_node")}

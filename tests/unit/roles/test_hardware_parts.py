@@ -116,10 +116,12 @@ def test_missing_information_counts_as_missing_parts(changes: dict[str, str], li
 
 
 def test_a_disk_on_a_network_hides_no_missing_one() -> None:
-    """drivers/nvme/host/sysfs.c: `transport` of a controller is pcie, tcp, rdma or fc."""
+    """drivers/nvme/host/sysfs.c: `transport` of a controller is pcie, tcp, rdma or fc. With native multipath, below it stands nvme6 for nvme7n1 (a sosreport)."""
     node = sources()
-    node["sysfs"] += "".join(f"\n/sys/class/nvme/nvme{i}/transport:{'tcp' if i == 7 else 'pcie'}" for i in range(8))
-    assert plugin.shortages(spec(), node) == ["NVMe data disks: declared 8, found 7"]
+    node["sysfs"] += "".join(f"\n/sys/block/nvme{i}n1/device/transport:pcie" for i in range(6))
+    local = node["sysfs"] + "\n/sys/block/nvme6n1/device/nvme7/transport:pcie\n/sys/block/nvme7n1/device/nvme6/transport:"
+    assert plugin.shortages(spec(), {**node, "sysfs": local + "tcp"}) == ["NVMe data disks: declared 8, found 7"]
+    assert plugin.shortages(spec(), {**node, "sysfs": local + "pcie"}) == []
 
 
 def test_without_a_driver_the_bus_limits_the_number_of_hcas() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_tools import nvme_read
-from clusterctl_tools.util_linux import LSBLK, nvme_controller, parse_nvme_data_disks
+from clusterctl_tools.util_linux import LSBLK, parse_nvme_data_disks
 from support.checks import write_files
 from support.nvme import fio_output
 from support.recorded import RECORDED
@@ -102,8 +102,10 @@ def test_fio_reads_only(machine: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_disk_on_a_network_is_not_read(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_files(machine, {"/sys/class/nvme/nvme1/transport": "rdma\n", "/sys/class/nvme/nvme2/transport": "pcie\n"})
+    write_files(machine, {"/sys/block/nvme1n1/device/transport": "rdma\n", "/sys/block/nvme2n1/device/nvme1/transport": "pcie\n"})
     assert nvme_read.read_run(run(machine, capsys)[1]).disks == ("nvme2n1",)
+    write_files(machine, {"/sys/block/nvme2n1/device/nvme1/transport": "tcp\n", "/sys/block/nvme1n1/device/transport": "pcie\n"})
+    assert nvme_read.read_run(run(machine, capsys)[1]).disks == ("nvme1n1",)
 
 
 def test_without_fio(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +142,5 @@ def test_the_data_disks_are_those_that_the_validators_count(file: Path) -> None:
 
 def test_script_and_tool_agree() -> None:
     module = script()
-    assert [module.controller(d) for d in ("nvme10n1", "nvme3n2", "sda")] == [nvme_controller(d) for d in ("nvme10n1", "nvme3n2", "sda")]
     assert (module.END_S, module.NO_FIO, module.LSBLK) == (nvme_read.END_S, nvme_read.NO_FIO, LSBLK)
     assert module.data_disks(json.dumps(DISKS)) == sorted(parse_nvme_data_disks(json.dumps(DISKS)))

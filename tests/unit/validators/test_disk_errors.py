@@ -162,6 +162,15 @@ def test_a_mapping_or_an_array_is_where_its_parts_are(tmp_path: Path, device: st
     assert check(tmp_path, line(f"EXT4-fs ({device}): Remounting filesystem read-only")).outcome is outcome
 
 
+def test_with_multipath_a_disk_is_where_its_own_controllers_are(tmp_path: Path) -> None:
+    """A sosreport has nvme10n1 of the controller nvme6 (`nvme10c65n1 -> ../devices/pci0000:ae/.../nvme/nvme6/nvme10c65n1`)."""
+    write_files(tmp_path, {"/sys/class/nvme/nvme10/transport": "tcp\n", "/sys/class/block/nvme10n1/device/nvme6/transport": "pcie\n"})
+    error = "Buffer I/O error on dev {}, logical block 0, async page read"
+    assert check(tmp_path, line(error.format("nvme10n1p2"))).outcome is Outcome.FAIL
+    write_files(tmp_path, {"/sys/class/block/nvme6n1/device/nvme10/transport": "tcp\n", "/sys/class/nvme/nvme6/transport": "pcie\n"})
+    assert check(tmp_path, line(error.format("nvme6n1"))).outcome is Outcome.PASS
+
+
 @pytest.mark.parametrize("device", ["sr0", "loop3", "fd0", "dm-9", "nbd0"])
 def test_other_devices_do_not_count(tmp_path: Path, device: str) -> None:
     assert (

@@ -76,8 +76,10 @@ def test_id_and_version_of_a_release(text: str, expected: str) -> None:
 
 
 def test_a_disk_on_a_network_hides_no_missing_one(tmp_path: Path) -> None:
-    """drivers/nvme/host/sysfs.c: `transport` of a controller is pcie, tcp, rdma or fc."""
-    root = write_files(tmp_path, {f"/sys/class/nvme/nvme{i}/transport": text for i, text in enumerate(("pcie\n", "pcie\n", "tcp\n"))})
+    """drivers/nvme/host/sysfs.c: `transport` of a controller is pcie, tcp, rdma or fc. With native multipath a disk has another number than its controller."""
+    places = {"nvme0n1/device": "pcie", "nvme1n1/device/nvme2": "pcie", "nvme2n1/device/nvme1": "tcp"}
+    files = {f"/sys/class/block/{place}/transport": f"{text}\n" for place, text in places.items()}
+    root = write_files(tmp_path, files | {"/sys/class/nvme/nvme1/transport": "tcp\n", "/sys/class/nvme/nvme2/transport": "pcie\n"})
     listed = ", ".join(f'{{"name": "nvme{i}n1", "type": "disk", "mountpoint": null}}' for i in range(3))
     commands: dict[str, CommandResult | str] = {"lsblk -J -o NAME,TYPE,MOUNTPOINT": f'{{"blockdevices": [{listed}]}}'}
     source = InventedNode(root, commands)
