@@ -12,7 +12,7 @@ class Part:
     Attributes:
         kind: system, chassis, baseboard, cpu, dimm, gpu, nic, nvswitch (a management function of NVSwitches) or nvme.
         slot: where it is, the same after every boot: a PCI address, a DIMM's locator, a CPU's socket; empty for the only one of its kind.
-        name: as people know it: `GPU 3`, `mlx5_0`, `nvme1`.
+        name: as people know it: `GPU 3`, `mlx5_0`, `nvme1 (nvme1n1)`.
     """
 
     kind: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from clusterctl.core.lemons.owners import names_of
 from clusterctl.model.ocptv import DutInfo, HardwareInfo, SoftwareInfo, Subcomponent
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ class NodeHardware:
     """The recorded parts of a node, and which of them a device is."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        names = Counter(p.name for p in parts)
+        named = [(name, p) for p in parts for name in {p.name, *names_of(p)}]
+        names = Counter(name for name, _ in named)
         self._parts = parts
-        self._by_name = {p.name: _part_id(p) for p in parts if p.name and names[p.name] == 1}
+        self._by_name = {name: _part_id(p) for name, p in named if name and names[name] == 1}
 
     def infos(self, node: str) -> tuple[HardwareInfo, ...]:
         """All of them; what is not known of one is empty."""

@@ -10,9 +10,9 @@ import pytest
 from clusterctl.adapters import clock
 from clusterctl.core import timestamps
 from clusterctl.core.lemons.flaps import flapping_nodes
-from clusterctl.core.lemons.owners import device_key
+from clusterctl.core.lemons.owners import PartsThen, device_key
 from clusterctl.model.part import Part
-from clusterctl.model.trouble import LemonAction
+from clusterctl.model.trouble import LemonAction, PartSpan, Trouble, TroubleKind
 from clusterctl.workflows.lemons import worst_serials
 from clusterctl_validators import link_flaps
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -63,6 +63,22 @@ def test_its_device_is_the_part_that_burn_in_names(check: str) -> None:
 def test_an_nvlink_that_load_errors_names_is_of_the_same_part() -> None:
     assert device_key("NVSwitch mlx5_8/1") == device_key("NVSwitch mlx5_8") != device_key("mlx5_8/1")
     assert device_key(flapping_device(link_flaps.GPU.format(3))) == device_key("GPU 3 NVLink 7")
+
+
+@pytest.mark.parametrize(
+    ("device", "serial"),
+    [("nvme10n1", "S1"), ("nvme10n1p2", "S1"), ("nvme6", "S1"), ("nvme6n1", "S2"), ("nvme10", ""), ("0000:b7:00.0", "S1")],
+)
+def test_a_disk_is_named_as_a_controller_and_as_what_it_stores(device: str, serial: str) -> None:
+    """A sosreport has nvme10n1 of the controller nvme6; the gate nvme_fio and file systems name the first, the driver the second."""
+    parts = [
+        Part("nvme", "0000:b7:00.0", "nvme6 (nvme10n1)", "M", "S1"),
+        Part("nvme", "0000:b8:00.0", "nvme7 (nvme6n1, nvme6n2)", "M", "S2"),
+    ]
+    owner = PartsThen([PartSpan("n1", p, "") for p in parts]).owner(
+        Trouble("n1", TroubleKind.EXCLUSION, "2026-03-14T09:00:00", device=device)
+    )
+    assert (owner.serial if owner else "") == serial
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_the_script_runs_on_this_machine() -> None:
     assert parse_answer(N1, VENDOR, done.stdout).problem == ""
 
 
-def test_a_disk_on_a_network_is_no_part_of_the_node(tmp_path: Path) -> None:
+def test_disks_have_their_own_names_and_one_on_a_network_is_no_part_of_the_node(tmp_path: Path) -> None:
     """All nodes have the same serial of it, and all controllers of a fabric the same device."""
     for name, transport, device in (
         ("nvme0", "pcie", "0000:01:00.0"),
@@ -96,12 +96,17 @@ def test_a_disk_on_a_network_is_no_part_of_the_node(tmp_path: Path) -> None:
         (folder / "device").symlink_to(tmp_path / device)
         for file, text in {"serial": f"S{name}", "model": "M", "transport": transport}.items():
             (folder / file).write_text(f"{text}\n" if text else "")
+    for disk in ("nvme0/nvme0n1", "nvme0/nvme0n2", "nvme0/ng0n1", "nvme0/hwmon3", "nvme3/nvme10c65n1"):
+        (tmp_path / "sys/class/nvme" / disk).mkdir()
     (tmp_path / "sys/class/nvme/nvme3/transport").unlink()
     done = subprocess.run(
         ["sh", "-c", module.script(VENDOR).replace("/sys/", f"{tmp_path}/sys/")], check=False, capture_output=True, text=True, timeout=60
     )
-    found = [(p.slot, p.serial) for p in parse_answer(N1, VENDOR, done.stdout).parts if p.kind == "nvme"]
-    assert found == [("0000:01:00.0", "Snvme0"), ("0000:02:00.0", "Snvme3")]
+    found = [p for p in parse_answer(N1, VENDOR, done.stdout).parts if p.kind == "nvme"]
+    assert found == [
+        Part("nvme", "0000:01:00.0", "nvme0 (nvme0n1, nvme0n2)", "M", "Snvme0"),
+        Part("nvme", "0000:02:00.0", "nvme3 (nvme10n1)", "M", "Snvme3"),
+    ]
 
 
 class FakeClient:

@@ -21,6 +21,7 @@ from clusterctl.model.part import Part
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_report import Earlier, NodeTestRun
 from clusterctl.model.state import State
+from clusterctl.report.ocptv_dut import NodeHardware
 from clusterctl.report.ocptv_output import output_lines
 from clusterctl.workflows.collect_report import collect
 from clusterctl.workflows.collect_test_runs import collect_test_runs
@@ -54,6 +55,14 @@ def rack(tmp_path: Path) -> Iterator[tuple[Store, RunRow]]:
 def runs_of(rack: tuple[Store, RunRow]) -> tuple[RunReport, dict[str, NodeTestRun]]:
     report = collect(rack[0], rack[1], Path(rack[1].directory))
     return report, {t.section.name: t for t in collect_test_runs(rack[0], report)}
+
+
+def test_a_disk_is_its_part_by_each_of_its_names() -> None:
+    hardware = NodeHardware(
+        [HCA, Part("nvme", "0000:b7:00.0", "nvme6 (nvme10n1)", "M", "S1"), Part("nvme", "0000:b8:00.0", "nvme7 (nvme6n1)", "M", "S2")]
+    )
+    named = {name: hardware.place(name)[0] for name in ("mlx5_3", "nvme10n1", "nvme6", "nvme6n1", "nvme10")}
+    assert list(named.values()) == ["nic:0000:1a:00.0", "nvme:0000:b7:00.0", "nvme:0000:b7:00.0", "nvme:0000:b8:00.0", ""]
 
 
 def told(report: RunReport, test_run: NodeTestRun) -> list[dict[str, Any]]:

@@ -40,7 +40,8 @@ section nvme
 for d in /sys/class/nvme/*; do
   [ -e "$d/serial" ] || continue
   case $(cat "$d/transport" 2>/dev/null) in pcie | '') ;; *) continue ;; esac
-  printf '%s %s\t%s\t%s\n' "${d##*/}" "$(basename "$(readlink -f "$d/device")")" "$(cat "$d/serial")" "$(cat "$d/model")"
+  disks=$(ls "$d" | sed -n 's/^\(nvme[0-9]*\)\(c[0-9]*\)\{0,1\}\(n[0-9]*\)$/\1\3/p')
+  printf '%s %s\t%s\t%s\t%s\n' "${d##*/}" "$(basename "$(readlink -f "$d/device")")" "$(cat "$d/serial")" "$(cat "$d/model")" "$(echo $disks)"
 done
 section "end 0"
 """
@@ -115,8 +116,9 @@ def _nics(text: str) -> Iterator[Part]:
 
 def _drives(text: str) -> Iterator[Part]:
     for line in text.splitlines():
-        place, _, rest = line.partition("\t")
-        serial, _, model = rest.partition("\t")
+        place, serial, model, disks = (*line.split("\t"), "", "", "")[:4]
         if len(place.split()) == 2 and real_serial(serial):  # noqa: PLR2004 name and address
             name, address = place.split()
-            yield Part("nvme", address, name, model.strip(), real_serial(serial))
+            # With native multipath a disk has another number than its controller.
+            both = f"{name} ({', '.join(disks.split())})" if disks.split() else name
+            yield Part("nvme", address, both, model.strip(), real_serial(serial))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.without_limit import NO_LIMIT
-from clusterctl.core.lemons.owners import device_key
+from clusterctl.core.lemons.owners import device_key, names_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
 from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, HistoryKey
@@ -160,8 +160,8 @@ def _replaced(parts: Iterable[PartRow]) -> dict[tuple[str, str], list[PartRow]]:
     found: dict[tuple[str, str], list[PartRow]] = {}
     for row in rows:
         if not row.ended_run and (row.node, row.part.kind, row.part.slot) in ended:
-            device = "" if row.part.kind in _SHARED_KINDS else device_key(row.part.name)
-            found.setdefault((row.node, device), []).append(row)
+            for device in [""] if row.part.kind in _SHARED_KINDS else sorted(names_of(row.part)):
+                found.setdefault((row.node, device), []).append(row)
     return found
 
 
