@@ -51,6 +51,12 @@ def test_an_answer_of_a_node() -> None:
     assert (found.problem, found.missing) == ("", ())
 
 
+def test_an_adapter_with_a_device_for_the_subnet_manager_is_one_part() -> None:
+    """ConnectX-8 XDR: `rdma dev add smi1 type SMI parent mlx5_0` (Linux, RDMA: Multi-plane support for mlx5)."""
+    text = answer().replace("mlx5_1 0000:1b:00.0 \n", f"smi1 0000:1a:00.0 {VPD}\n")
+    assert [p.name for p in parse_answer(N1, VENDOR, text).parts if p.kind == "nic"] == ["mlx5_0"]
+
+
 def test_a_function_that_manages_nvswitches_is_no_adapter() -> None:
     vpd = base64.b64encode(b"\x82\x03\x00CX7\x90\x16\x00SN\x03MT9V0\x0dX,SMDL=SW_MNG\x78").decode()
     text = answer().replace("mlx5_1 0000:1b:00.0 \n", f"mlx5_8 0000:05:00.0 {vpd}\n")

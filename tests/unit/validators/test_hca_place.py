@@ -103,6 +103,14 @@ def test_a_card_with_a_name_of_another_address_is_not_in_place(tmp_path: Path) -
     }
 
 
+def test_a_device_for_the_subnet_manager_is_in_nobodys_place(tmp_path: Path) -> None:
+    """ConnectX-8 XDR, after `rdma dev add smi1 type SMI parent mlx5_r1`: two RDMA devices of one function (Linux, RDMA: Multi-plane support for mlx5)."""
+    files = {"/sys/bus/pci/devices/0000:40:00.0/infiniband/smi1/node_type": "1: CA"}
+    root = write_files(node(tmp_path, {"0000:18:00.0": "mlx5_r0", "0000:40:00.0": "mlx5_r1"}), files)
+    assert [f.outcome for k, f in places(root).items() if k.endswith(".place")] == [Outcome.PASS, Outcome.PASS]
+    assert rules(root, ADDRESSES) == {}
+
+
 def test_without_an_address_there_is_no_place(tmp_path: Path) -> None:
     rows = [{k: v for k, v in row.items() if k != "pci"} for row in ROWS]
     findings = found(hardware.test_hcas, "hardware", node(tmp_path, {}), declared("hardware", hardware_hcas=rows), ".place")

@@ -100,9 +100,12 @@ def _why(section: tuple[str, int], tool: str) -> str:
 
 
 def _nics(text: str) -> Iterator[Part]:
+    seen: set[str] = set()
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 3:  # noqa: PLR2004 name, address, VPD
+        # A function with a device for a subnet manager, too (ConnectX-8 XDR: mlx5_0, smi1), is one part.
+        if len(words) == 3 and words[1] not in seen:  # noqa: PLR2004 name, address, VPD
+            seen.add(words[1])
             try:
                 data = base64.b64decode(words[2], validate=True)
             except binascii.Error:
