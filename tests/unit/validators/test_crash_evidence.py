@@ -44,7 +44,15 @@ def test_defaults_declare_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("days_ago", "kind", "outcome"),
-    [(1, "Uncorrected", "fail"), (1, "Fatal", "fail"), (1, "Deferred", "fail"), (1, "Info", "pass"), (1, "Corrected", "pass"), (40, "Uncorrected", "pass"), (None, "", "could_not_run")],
+    [
+        (1, "Uncorrected", "fail"),
+        (1, "Fatal", "fail"),
+        (1, "Deferred", "fail"),
+        (1, "Info", "pass"),
+        (1, "Corrected", "pass"),
+        (40, "Uncorrected", "pass"),
+        (None, "", "could_not_run"),
+    ],
 )
 def test_uncorrected_errors_count_for_the_declared_days(days_ago: int | None, kind: str, outcome: str, tmp_path: Path) -> None:
     """The query runs on a database in the layout of rasdaemon; without a database nothing is known."""
