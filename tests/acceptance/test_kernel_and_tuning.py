@@ -119,7 +119,7 @@ CHANGES = {
     "os_tuning.thp_defrag.persisted": "sed -i s/^thp_defrag=.*/thp_defrag=always/ /etc/clusterctl/os-tuning.conf",
     "hugepages.pages[2M].node1.running": "echo 8 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
     "hugepages.service.persisted": "systemctl -q disable clusterctl-hugepages.service",
-    "kernel.cmdline[iommu].persisted": "sed -i s/iommu=pt/iommu=off/ /etc/default/grub.d/90-clusterctl.cfg && update-grub 2>/dev/null",
+    "kernel.cmdline[iommu].persisted": "sed -i s/iommu=pt/iommu=off/ /etc/default/grub.d/zz-clusterctl.cfg && update-grub 2>/dev/null",
     "kernel.modules[tcp_bbr].persisted": "sed -i /tcp_bbr/d /etc/modules-load.d/90-clusterctl.conf",
 }
 
