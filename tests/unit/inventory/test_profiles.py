@@ -114,6 +114,15 @@ def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
 
 
 @PROFILES
+def test_what_the_iommu_must_do_is_asked_of_the_kernel_by_name(profile: str) -> None:
+    """Kernels differ in what they do without a parameter: linux-nvidia passes through from 6.14 on (NVIDIA/NV-Kernels pulls 226 and 227)."""
+    roles = declared_profile(profile).roles
+    cmdline = roles["kernel"]["kernel_cmdline"]
+    asked = {"passthrough": cmdline.get("iommu") == "pt", "translated": str(cmdline.get("iommu.passthrough")) == "0"}
+    assert [state for state, by_name in asked.items() if by_name] == [s for s in roles["hardware"]["hardware_iommu"] if s != "disabled"]
+
+
+@PROFILES
 def test_every_part_of_relaxed_ordering_says_the_same(profile: str) -> None:
     """Devices, adapters' firmware and NCCL; with Data Direct, and on compute trays, no source says whose bit counts."""
     roles = declared_profile(profile).roles
