@@ -29,6 +29,9 @@ _SYSTEMD_LIMITS = frozenset(
 )
 _SYSTEMD_VALUE = re.compile(r"(infinity|\d+[KMGTPE]?)(:(infinity|\d+[KMGTPE]?))?")
 _ASSIGNMENT = re.compile(r"^(?P<path>[^:]+):(?P<line>\s*-?(?P<key>[^#;=\s][^=]*?)\s*=\s*(?P<value>.*?)\s*)$")
+_LIMIT_LINE = re.compile(
+    r"^(?P<path>[^:]+):(?P<line>\s*(?P<domain>[^#\s]\S*)\s+(?P<type>soft|hard|-)\s+(?P<item>\w+)\s+(?P<value>[^#\s]+)\s*(#.*)?)$"
+)
 _OWN = "90-clusterctl.conf"
 
 
@@ -116,6 +119,33 @@ def sysctl_conflicts(grepped: list[str], declared: dict[str, Any]) -> list[dict[
     return conflicts
 
 
+def limit_conflicts(grepped: list[str], limits: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Lines that set a declared limit to another value, in files that pam_limits reads after the role's; `grepped` has `path:line`.
+
+    Args:
+        grepped: lines of `grep` over the files of limits: `path:line`.
+        limits: rows of os_tuning_limits.
+    """
+    own = {(row["domain"], kind, row["item"]): _unlimited(row["value"]) for row in limits for kind in _kinds(row["type"])}
+    conflicts = []
+    for text in grepped:
+        match = _LIMIT_LINE.match(text)
+        if not match or not _is_later(match["path"]):
+            continue
+        declared = {own.get((match["domain"], kind, match["item"])) for kind in _kinds(match["type"])}
+        if declared - {None, _unlimited(match["value"])}:
+            conflicts.append({"path": match["path"], "line": match["line"]})
+    return conflicts
+
+
+def _kinds(kind: str) -> tuple[str, ...]:
+    return ("soft", "hard") if kind == "-" else (kind,)
+
+
+def _unlimited(value: Any) -> str:
+    return "unlimited" if str(value) in {"unlimited", "infinity", "-1"} else str(value)
+
+
 def _is_later(path: str) -> bool:
     return path == "/etc/sysctl.conf" or path.rsplit("/", 1)[-1] > _OWN
 
@@ -196,6 +226,7 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """Filter name -> function."""
         return {
+            "os_tuning_limit_conflicts": limit_conflicts,
             "os_tuning_limit_errors": limit_errors,
             "os_tuning_sysctl_conflicts": sysctl_conflicts,
             "os_tuning_sysctl_errors": sysctl_errors,

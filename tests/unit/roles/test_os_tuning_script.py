@@ -152,6 +152,39 @@ def test_only_later_and_different_assignments_are_removed(line: str, taken_back:
     assert found == ([{"path": path, "line": text}] if taken_back else [])
 
 
+LATER = "/etc/security/limits.d/99-unlimited.conf:"
+LIMITS = [
+    {"domain": "*", "type": "-", "item": "stack", "value": "unlimited"},
+    {"domain": "root", "type": "hard", "item": "nofile", "value": "1048576"},
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "taken_back"),
+    [
+        # The form of a file that Google's images of A3, A4 and A4X have (cluster-toolkit, a4xmax-bm-slurm-blueprint.yaml).
+        (LATER + "* - stack 8192", True),
+        (LATER + "*   soft\tstack 8192  # small", True),
+        ("/etc/security/limits.d/nv-limits.conf:* hard stack 8192", True),
+        (LATER + "root - nofile 50000", True),
+        (LATER + "root soft nofile 50000", False),
+        (LATER + "* - stack unlimited", False),
+        (LATER + "* hard stack -1", False),
+        (LATER + "* - nofile 1048576", False),
+        (LATER + "#* - stack 8192", False),
+        (LATER + "@users - stack 8192", False),
+        (LATER + "* - stack", False),
+        ("/etc/security/limits.d/50-hpc-limits.conf:* - stack 8192", False),
+        ("/etc/security/limits.d/90-clusterctl.conf:* - stack 8192", False),
+    ],
+)
+def test_only_later_and_different_limits_are_removed(line: str, taken_back: bool) -> None:
+    found = plugin.limit_conflicts([line], LIMITS)
+    path, _, text = line.partition(":")
+    assert found == ([{"path": path, "line": text}] if taken_back else [])
+    assert plugin.limit_conflicts([line], []) == []
+
+
 SHOWN = """LoadState=loaded
 ActiveState=active
 UnitFileState=enabled
