@@ -35,6 +35,11 @@ def has_idle_states(probe: Probe) -> bool:
     return bool(probe.glob(_CPUS + "/cpuidle/state[0-9]*"))
 
 
+def only_waits(probe: Probe) -> bool:
+    """Whether this is an Arm processor without cpuidle: its cores stop their clock by an instruction, and have nothing deeper (Grace: C0 and C1)."""
+    return not has_idle_states(probe) and "CPU implementer" in (probe.read("/proc/cpuinfo") or "")
+
+
 def has_energy_bias(probe: Probe) -> bool:
     """Whether the processor has the hint and gives it to the kernel (flag `epb`), or the kernel shows it."""
     flags = next((line for line in (probe.read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), "")

@@ -95,7 +95,11 @@ def test_energy_bias(spec: SpecView, probe: Probe, record: Record) -> None:
 def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
     latency = int(spec["os_tuning_idle_latency_max_us"])
     if latency >= 0:
-        if spec["os_tuning_cpu_power_by_firmware"] and not cpu_policy.has_idle_states(probe):
+        if cpu_policy.only_waits(probe):
+            record.not_applicable(
+                "os_tuning.idle_latency_max_us.running", "no cpuidle: this Arm processor only stops its clock while it waits"
+            )
+        elif spec["os_tuning_cpu_power_by_firmware"] and not cpu_policy.has_idle_states(probe):
             record.not_applicable(
                 "os_tuning.idle_latency_max_us.running", "no cpuidle: the BIOS owns the C-states, see the checks of the role bios"
             )

@@ -65,6 +65,17 @@ def test_states_that_the_bios_may_own_can_be_absent(by_firmware: int, difference
     assert (code, len(lines)) == (bool(differences), differences)
 
 
+@pytest.mark.parametrize(
+    ("cpuinfo", "differences"), [("CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", 0), ("vendor_id\t: GenuineIntel\n", 1)]
+)
+def test_an_arm_processor_without_cpuidle_has_no_idle_state_to_switch_off(cpuinfo: str, differences: int, machine: Path) -> None:
+    for cpu in (0, 11):
+        shutil.rmtree(machine / CPU.format(cpu).lstrip("/") / "cpuidle")
+    write_files(machine, {"/proc/cpuinfo": "processor\t: 0\n" + cpuinfo})
+    code, lines = run("apply", machine)
+    assert (code, len(lines)) == (differences, differences)
+
+
 def test_states_that_the_bios_may_own_are_set_where_the_kernel_has_them(machine: Path) -> None:
     write_files(machine, {"/etc/clusterctl/os-tuning.conf": CONF + "cpu_power_by_firmware=1\n"})
     assert len(run("check", machine)[1]) == 1 + 2 + 4
