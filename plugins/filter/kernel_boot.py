@@ -10,11 +10,14 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.ke
     as_words,
     canonical,
     declared_values,
+    managed,
+    options,
     parse_canonical,
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-_VALUE = re.compile(r"[^\s\"'`$\\]+")
+# What ends or redirects a command of GRUB, too.
+_VALUE = re.compile(r"[^\s\"'`$\\;|&<>]+")
 _HUGEPAGES = {"hugepages", "hugepagesz", "default_hugepagesz"}
 
 
@@ -57,13 +60,19 @@ def cmdline_words(declared: dict[str, Any]) -> list[str]:
     return [name if item is None else f"{name}={item}" for name, value in declared.items() for item in declared_values(value)]
 
 
-def cmdline_pattern(name: str) -> str:
-    """A parameter's name as a shell pattern that matches all its spellings.
+def cmdline_pattern(name: str, words: list[str]) -> str:
+    """Shell patterns of the words of a command line that the declared ones replace.
 
     Args:
         name: the parameter's name; the kernel takes `-` and `_` as equal in it.
+        words: what is declared, as of `cmdline_words`. Of a parameter whose words add up, those with other options stay.
     """
-    return re.sub(r"[-_]", "[-_]", name)
+    spelled = re.sub(r"[-_]", "[-_]", name)
+    values: list[str | None] = [value for own, _, value in (word.partition("=") for word in words) if own == name]
+    declared = options(name, values)
+    if not declared:
+        return f"{spelled}|{spelled}=*"
+    return "|".join(f"{spelled}={before}{option}{after}" for option in declared for before in ("", "*,") for after in ("", "=*", ",*"))
 
 
 def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
@@ -76,7 +85,8 @@ def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
     found = parse_canonical(cmdline)
     differences = []
     for name, value in declared.items():
-        expected, got = declared_values(value), found.get(canonical(name), [])
+        expected = declared_values(value)
+        got = managed(name, expected, found.get(canonical(name), []))
         same = got == expected if isinstance(value, list) else sorted(set(got), key=str) == expected
         if not same:
             differences.append(f"{name}: declared {as_words(name, expected)}, found {as_words(name, got)}")
@@ -99,8 +109,8 @@ def boot_differences(text: str, declared: dict[str, Any]) -> list[str]:
 
 def _repeated(args: str, declared: dict[str, Any]) -> list[str]:
     found = parse_canonical(args)
-    single = [n for n, v in declared.items() if not isinstance(v, list)]
-    return [f"{n}: given {len(found[canonical(n)])} times" for n in single if len(found.get(canonical(n), [])) > 1]
+    single = {n: managed(n, declared_values(v), found.get(canonical(n), [])) for n, v in declared.items() if not isinstance(v, list)}
+    return [f"{n}: given {len(values)} times" for n, values in single.items() if len(values) > 1]
 
 
 def module_name(name: str) -> str:

@@ -5,6 +5,8 @@ from typing import Any, Dict, List, Optional
 
 Parameters = Dict[str, List[Optional[str]]]
 
+# The kernel reads each `pci=` by itself (drivers/pci/pci.c, early_param): `pci=config_acs=...` of rdma_topo does not undo a declared `pci=realloc=off`.
+_ADD_UP = frozenset({"pci"})
 _PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
 
 
@@ -49,6 +51,20 @@ def declared_values(declared: Any) -> List[Optional[str]]:
         return []
     items = declared if isinstance(declared, list) else [declared]
     return [None if item is True else str(item) for item in items]
+
+
+def options(name: str, values: List[Optional[str]]) -> List[str]:
+    """The names of the options that these values have, of a parameter whose words add up; none of another one."""
+    return [option.partition("=")[0] for value in values for option in (value or "").split(",")] if canonical(name) in _ADD_UP else []
+
+
+def managed(name: str, declared: List[Optional[str]], found: List[Optional[str]]) -> List[Optional[str]]:
+    """What of the values found to compare with the declared ones: all, but of a parameter whose words add up only the declared options."""
+    wanted = options(name, declared)
+    if not wanted:
+        return found
+    kept = [",".join(o for o in (value or "").split(",") if o.partition("=")[0] in wanted) for value in found]
+    return [value for value in kept if value]
 
 
 def as_words(name: str, values: List[Optional[str]]) -> str:

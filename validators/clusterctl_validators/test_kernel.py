@@ -4,7 +4,7 @@ import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from clusterctl_tools import dnf
-from clusterctl_tools.kernel_cmdline import as_words, by_canonical_name, canonical, declared_values, parse_canonical
+from clusterctl_tools.kernel_cmdline import as_words, by_canonical_name, canonical, declared_values, managed, parse_canonical
 from clusterctl_tools.package_list import Package
 from clusterctl_validators.boot_menu import boot_entries, default_kernel
 from clusterctl_validators.finding import Severity
@@ -34,7 +34,7 @@ def test_running_command_line(spec: SpecView, probe: Probe, record: Record) -> N
         return
     running = by_canonical_name(probe.cmdline())
     for name, value in declared.items():
-        found = running.get(canonical(name), [])
+        found = managed(name, declared_values(value), running.get(canonical(name), []))
         if not isinstance(value, list) and len(set(found)) == 1:
             found = found[:1]  # a repeated equal value is harmless for a running kernel
         expected = as_words(name, declared_values(value))
@@ -48,7 +48,7 @@ def test_next_command_line(spec: SpecView, probe: Probe, record: Record) -> None
     menus = [parse_canonical(entry.args) for entry in boot_entries(probe)]
     for name, value in declared.items():
         expected = as_words(name, declared_values(value))
-        found = [as_words(name, menu.get(canonical(name), [])) for menu in menus]
+        found = [as_words(name, managed(name, declared_values(value), menu.get(canonical(name), []))) for menu in menus]
         worst = next((f for f in found if f != expected), expected)
         record.equal("kernel.cmdline[{}].persisted".format(name), expected, worst, hint=APPLY)
 

@@ -26,7 +26,9 @@ def paths(role: str) -> dict[str, str]:
 
 def command_line(folder: Path) -> str:
     """GRUB_CMDLINE_LINUX_DEFAULT as grub-mkconfig reads it."""
-    script = 'GRUB_CMDLINE_LINUX="" GRUB_CMDLINE_LINUX_DEFAULT=""; for f in ./*.cfg; do . "$f"; done; printf "%s" "$GRUB_CMDLINE_LINUX_DEFAULT"'
+    script = (
+        'GRUB_CMDLINE_LINUX="" GRUB_CMDLINE_LINUX_DEFAULT=""; for f in ./*.cfg; do . "$f"; done; printf "%s" "$GRUB_CMDLINE_LINUX_DEFAULT"'
+    )
     return subprocess.run(["sh", "-euc", script], capture_output=True, text=True, check=True, cwd=folder).stdout
 
 
@@ -48,9 +50,27 @@ def test_the_drop_in_of_a_role_is_read_last(role: str) -> None:
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("value", ["pt", "off"])
 def test_a_parameter_that_a_vendor_sets_too_is_there_once(other: str, value: str, tmp_path: Path) -> None:
-    (tmp_path / other).write_text(f'GRUB_CMDLINE_LINUX_DEFAULT="${{GRUB_CMDLINE_LINUX_DEFAULT:+$GRUB_CMDLINE_LINUX_DEFAULT }}iommu={value}"\n')
+    (tmp_path / other).write_text(
+        f'GRUB_CMDLINE_LINUX_DEFAULT="${{GRUB_CMDLINE_LINUX_DEFAULT:+$GRUB_CMDLINE_LINUX_DEFAULT }}iommu={value}"\n'
+    )
     (tmp_path / Path(paths("kernel")["__kernel_grub_file"]).name).write_text(written("kernel", {"iommu": "pt"}))
     assert command_line(tmp_path).split() == ["iommu=pt"]
+
+
+ACS = 'pci=config_acs="xx111x0@0008:00:00.0;xx110x1@0008:02:00.0"'
+
+
+@pytest.mark.parametrize(
+    "other", ["pci=realloc=on", "pci=realloc", "pci=noaer,realloc=on", "pci=realloc=on,noaer", "pci=a,realloc,b", "pci=a,realloc=on,b"]
+)
+def test_options_that_another_program_adds_to_a_parameter_stay(other: str, tmp_path: Path) -> None:
+    """rdma_topo, and so NVIDIA, OCI and Google on GB300, set ACS by pci=config_acs: without it GPUDirect goes through the root complex."""
+    quoted = ACS.replace('"', '\\"')
+    (tmp_path / "config-acs.cfg").write_text(f'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {quoted} {other}"\n')
+    (tmp_path / Path(paths("kernel")["__kernel_grub_file"]).name).write_text(written("kernel", {"pci": "realloc=off"}))
+    assert command_line(tmp_path).split() == [ACS, "pci=realloc=off"]
+    (tmp_path / Path(paths("kernel")["__kernel_grub_file"]).name).write_text(written("kernel", {"pci": False}))
+    assert command_line(tmp_path).split() == []
 
 
 def test_the_drop_ins_of_the_roles_keep_the_words_of_each_other(tmp_path: Path) -> None:

@@ -87,6 +87,16 @@ def test_the_menu_is_compared_without_its_recovery_entries() -> None:
     assert boot.boot_differences(MENU.format(default="0", words=GOOD + " quiet"), DECLARED) == ["quiet: declared (absent), found quiet"]
 
 
+def test_options_of_others_in_the_menu_are_no_difference() -> None:
+    declared = {"pci": "realloc=off"}
+    acs = 'pci=config_acs="xx111x0@0008:00:00.0;xx110x1@0008:02:00.0"'
+    assert boot.boot_differences(MENU.format(default="0", words=f"{acs} pci=realloc=off"), declared) == []
+    assert boot.boot_differences(MENU.format(default="0", words=f"pci=realloc=off {acs} pci=realloc=off"), declared) == [
+        "pci: given 2 times"
+    ]
+    assert boot.boot_differences(MENU.format(default="0", words=acs), declared) == ["pci: declared pci=realloc=off, found (absent)"]
+
+
 @pytest.mark.parametrize("menu", ["", "menuentry 'x' {\n\tchainloader\n}\n", "\0\0 garbage"])
 def test_a_menu_that_starts_nothing_differs(menu: str) -> None:
     assert boot.boot_differences(menu, {}) == ["the boot menu has no entry that starts a kernel"]

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_tools.kernel_cmdline import as_words, declared_values, kernel_words, parse, parse_canonical
+from clusterctl_tools.kernel_cmdline import as_words, declared_values, kernel_words, managed, parse, parse_canonical
 
 
 def test_cmdline() -> None:
@@ -53,3 +54,27 @@ def test_spellings_of_a_name_are_one_parameter() -> None:
 def test_declared_values() -> None:
     assert [declared_values(v) for v in (False, True, 0, "a", ["a", 1])] == [[], [None], ["0"], ["a"], ["a", "1"]]
     assert [as_words("x", declared_values(v)) for v in (False, True, ["a", "b"])] == ["(absent)", "x", "x=a x=b"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "line", "left"),
+    [
+        ("realloc=off", "pci=realloc=off", "pci=realloc=off"),
+        # As rdma_topo writes it for GPUDirect (linux-rdma/rdma-core, kernel-boot/rdma_topo).
+        ("realloc=off", "pci=config_acs=xx111x0@0008:00:00.0;xx110x1@0008:02:00.0 pci=realloc=off", "pci=realloc=off"),
+        ("realloc=off", 'pci=realloc=off pci=config_acs="xx111x0@0008:00:00.0;xx110x1@0008:02:00.0"', "pci=realloc=off"),
+        ("realloc=off", "pci=noaer,realloc=off", "pci=realloc=off"),
+        ("realloc=off", "pci=realloc=on pci=realloc=off", "pci=realloc=on pci=realloc=off"),
+        ("realloc=off", "pci=realloc", "pci=realloc"),
+        ("realloc=off", "pci=noaer", "(absent)"),
+        ("noaer,realloc=off", "pci=realloc=off pci=noaer", "pci=realloc=off pci=noaer"),
+        (False, "pci=noaer", "pci=noaer"),
+        (["realloc=off", "noaer"], "pci=realloc=off pci=nomsi pci=noaer", "pci=realloc=off pci=noaer"),
+    ],
+)
+def test_options_of_others_stand_beside_the_declared_ones(declared: object, line: str, left: str) -> None:
+    assert as_words("pci", managed("pci", declared_values(declared), parse_canonical(line)["pci"])) == left
+
+
+def test_another_parameter_is_managed_as_a_whole() -> None:
+    assert managed("iommu", ["pt"], ["on", "pt"]) == ["on", "pt"]
