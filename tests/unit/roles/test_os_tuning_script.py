@@ -136,6 +136,13 @@ def test_a_file_that_rejects_the_value_is_reported(machine: Path) -> None:
     assert run("apply", machine) == (1, ["/sys/kernel/mm/transparent_hugepage/enabled: , declared madvise"])
 
 
+def test_the_policy_is_set_after_tuned() -> None:
+    """NVIDIA's profile nvidia-gb200-performance sets vm.min_free_kbytes to 65536 (nodewright-packages), hpc-compute sets huge pages to always."""
+    unit = (SCRIPT.parents[1] / "templates" / "clusterctl-os-tuning.service.j2").read_text()
+    after = [line.partition("=")[2].split() for line in unit.splitlines() if line.startswith("After=")]
+    assert "tuned.service" in after[0]
+
+
 def test_lines_as_sysctl_prints_them() -> None:
     declared = {"vm.swappiness": 0, "net/ipv4/conf/eth0.100/rp_filter": 2, "net.ipv4.tcp_rmem": "4096\t1  2"}
     lines = ["vm.swappiness = 0", "net.ipv4.conf.eth0/100.rp_filter = 2", "net.ipv4.tcp_rmem = 4096 1 2"]
