@@ -128,7 +128,7 @@ def _value(setting: str, inside: str, value: str) -> Operation | None:
     if setting.startswith("nccl.conf["):
         return {"do": "line", "path": "/etc/nccl.conf", "line": f"{inside}={value}"}
     if setting.startswith("nvidia_driver.parameter["):
-        return {"do": "line", "path": "/etc/modprobe.d/90-clusterctl-nvidia.conf", "line": f".*{inside}={value}.*"}
+        return {"do": "line", "path": "/etc/modprobe.d/zz-clusterctl-nvidia.conf", "line": f".*{inside}={value}.*"}
     return _command_check(setting, inside, value)
 
 

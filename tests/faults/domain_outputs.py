@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _AT = "11/20/2025 10:00:00.000"
 _STOPPED = "Unable to connect to the IMEX server: connection refused"
-_OPTIONS = "/etc/modprobe.d/90-clusterctl-nvidia.conf"
+_OPTIONS = "/etc/modprobe.d/zz-clusterctl-nvidia.conf"
 
 
 def files(rack: Rack, node: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from clusterctl_tools import dnf
 from clusterctl_tools.kernel_cmdline import as_words, by_canonical_name, canonical, declared_values, managed, parse_canonical
 from clusterctl_tools.package_list import Package
+from clusterctl_validators import modprobe_files
 from clusterctl_validators.boot_menu import boot_entries, default_kernel
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe, ProbeError
@@ -174,10 +175,6 @@ def _words(probe: Probe, pattern: str) -> List[str]:
 
 
 def _modprobe_lines(probe: Probe) -> List[List[str]]:
-    """The lines of modprobe.d in modprobe's order: by file name; a file in /etc hides one of the same name in /usr/lib."""
-    files: Dict[str, str] = {}
-    for folder in ("/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"):
-        files.update({path.rpartition("/")[2]: path for path in probe.glob(folder + "/*.conf")})
-    # modprobe.d(5): a backslash at the end of a line continues it.
-    lines = [line.split() for name in sorted(files) for line in (probe.read(files[name]) or "").replace("\\\n", " ").splitlines()]
+    """The words of each line of modprobe.d, in modprobe's order."""
+    lines = [line.split() for line in modprobe_files.read_all(probe).splitlines()]
     return [words for words in lines if len(words) > 1 and not words[0].startswith("#")]

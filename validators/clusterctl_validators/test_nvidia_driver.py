@@ -5,7 +5,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from clusterctl_tools import dnf, modinfo, nvidia_module
 from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
-from clusterctl_validators import driver_pins, gpu_modes, nvlsm, secure_boot
+from clusterctl_validators import driver_pins, gpu_modes, modprobe_files, nvlsm, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nvidia import NvidiaReader
@@ -19,7 +19,7 @@ Spec = Mapping[str, Any]
 LIMIT_S = 70
 VERSIONS = {"nvidia_driver.version.running": ("GPU driver", "")}
 
-OPTIONS_FILE = "/etc/modprobe.d/90-clusterctl-nvidia.conf"
+OPTIONS_FILE = "/etc/modprobe.d/zz-clusterctl-nvidia.conf"
 PEERMEM_FILE = "/etc/modules-load.d/nvidia-peermem.conf"
 NVLSM_FILE = "/etc/modules-load.d/nvlsm.conf"
 DROPIN = "/etc/systemd/system/nvidia-persistenced.service.d/90-clusterctl.conf"
@@ -334,8 +334,8 @@ def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
         found = "absent" if probe.read(OPTIONS_FILE) is None else "present"
         record.equal("nvidia_driver.parameters.file", "absent", found, hint=_PROVISION)
         return
-    text = _file(record, probe, "nvidia_driver.parameters.file", OPTIONS_FILE)
-    written = nvidia_module.parse_options(text or "")
+    _file(record, probe, "nvidia_driver.parameters.file", OPTIONS_FILE)
+    written = nvidia_module.parse_options(modprobe_files.read_all(probe))
     params = probe.read("/proc/driver/nvidia/params")
     running = None if params is None else nvidia_module.parse_parameters(params)
     for name, value in declared.items():

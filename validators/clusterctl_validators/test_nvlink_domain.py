@@ -5,7 +5,7 @@ from typing import Any, Mapping, Optional, Tuple
 from clusterctl_tools import nvidia_module
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_tools.systemctl import Unit
-from clusterctl_validators import imex, imex_tls
+from clusterctl_validators import imex, imex_tls, modprobe_files
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.imex import Domain, UnreadableImexError
@@ -248,8 +248,7 @@ def test_channels(spec: Spec, record: Record, probe: Probe) -> None:
     }
     params = probe.read("/proc/driver/nvidia/params")
     running = None if params is None else nvidia_module.parse_parameters(params)
-    texts = [probe.read(path) or "" for path in probe.glob("/etc/modprobe.d/*.conf")]
-    written = nvidia_module.parse_options("\n".join(texts))
+    written = nvidia_module.parse_options(modprobe_files.read_all(probe))
     for name, value in declared.items():
         at = "nvlink_domain.parameter[{}].".format(name)
         record.equal(at + "persisted", value, written.get(name, _MODULE_DEFAULTS[name]), hint=_PROVISION)

@@ -131,6 +131,9 @@ def test_tool_output(outputs: dict[str, CommandResult | str], found: dict[str, s
             {"/proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\nNvLinkDisable: 0\nEnableGpuFirmware: 1\n"},
             {"parameter[NVreg_RestrictProfilingToAdminUsers].running": "1"},
         ),
+        # What OCI's images leave (oci-hpc-images, roles/nvidia_driver): the role's file is read after it.
+        ({"/etc/modprobe.d/nvidia-gsp.conf": "options nvidia NVreg_EnableGpuFirmware=0\n"}, {}),
+        ({"/usr/lib/modprobe.d/zzz.conf": "options nvidia NVreg_NvLinkDisable=1\n"}, {"parameter[NVreg_NvLinkDisable].persisted": "1"}),
         (
             {module.OPTIONS_FILE: "options nvidia NVreg_NvLinkDisable=1 NVreg_EnableGpuFirmware=18\n"},
             {

@@ -26,7 +26,7 @@ FILES = {
     module.NODES_FILE: "\n".join(MEMBERS) + "\n",
     module.CONFIG_FILE: CONFIG,
     "/proc/driver/nvidia/params": "ImexChannelCount: 2048\nCreateImexChannel0: 1\n",
-    "/etc/modprobe.d/90-clusterctl-nvidia.conf": "options nvidia NVreg_ImexChannelCount=2048 NVreg_CreateImexChannel0=1\n",
+    "/etc/modprobe.d/zz-clusterctl-nvidia.conf": "options nvidia NVreg_ImexChannelCount=2048 NVreg_CreateImexChannel0=1\n",
     module.CHANNEL0: "",
 }
 
@@ -178,7 +178,13 @@ def test_a_site_may_need_every_tray(tmp_path: Path) -> None:
         ({module.NODES_FILE: None}, {"imex.nodes.persisted"}),
         ({module.CONFIG_FILE: CONFIG.replace("SERVER_PORT=50000", "SERVER_PORT=50001")}, {"imex.setting[SERVER_PORT].persisted"}),
         ({module.CONFIG_FILE: CONFIG + "LOG_LEVEL=0\n"}, {"imex.other_settings.persisted"}),
-        ({"/etc/modprobe.d/90-clusterctl-nvidia.conf": None}, {"parameter[NVreg_CreateImexChannel0].persisted"}),
+        ({"/etc/modprobe.d/zz-clusterctl-nvidia.conf": None}, {"parameter[NVreg_CreateImexChannel0].persisted"}),
+        # OCI's image of GB200 has it with 1, as declared here; read before the role's file, another value would not count either.
+        ({"/etc/modprobe.d/nvidia.conf": "options nvidia NVreg_CreateImexChannel0=0\n"}, set()),
+        (
+            {"/usr/lib/modprobe.d/zzz.conf": "options nvidia NVreg_CreateImexChannel0=0\n"},
+            {"parameter[NVreg_CreateImexChannel0].persisted"},
+        ),
         (
             {"/proc/driver/nvidia/params": "ImexChannelCount: 512\nCreateImexChannel0: 1\n"},
             {"parameter[NVreg_ImexChannelCount].running"},
