@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 from clusterctl_tools import apt, firewall_cmd
 from clusterctl_tools.systemctl import parse_properties, show_argv
-from clusterctl_validators import chrony, cpu_policy, limits
+from clusterctl_validators import chrony, cpu_policy, iptables_files, limits
 from clusterctl_validators.probe import Probe, ProbeError, Unit
 from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
@@ -192,6 +192,11 @@ def test_firewall(spec: SpecView, probe: Probe, record: Record) -> None:
         return
     for name, unit in probe.units(FIREWALLS).items():
         _masked(record, "os_tuning.firewall[{}]".format(name), unit)
+    path = iptables_files.rejecting(probe)
+    if path:
+        found = "{} rejects what it does not list".format(path)
+        hint = "empty the file, and `iptables -F INPUT`: the role does not change rules of others"
+        record.warn("os_tuning.firewall[iptables]", expected="no rules that reject", found=found, hint=hint)
 
 
 def test_auto_upgrades(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -279,11 +284,13 @@ def _firewalld(spec: SpecView, probe: Probe, record: Record) -> None:
 
 
 def _other_firewall(probe: Probe, record: Record) -> None:
-    """Rules of ufw and nftables are the site's own: that they are active is a warning."""
+    """Rules of ufw, nftables and iptables are the site's own: that they are active is a warning."""
     active = ["ufw"] if re.search(r"^ENABLED=[\"']?yes", probe.read(UFW_CONF) or "", re.MULTILINE) else []
     active += ["nftables"] if probe.units(["nftables.service"])["nftables.service"].active else []
+    active += ["iptables"] if iptables_files.rejecting(probe) else []
     if active:
-        hint = "let the networks and rails of the nodes through (`ufw allow from NETWORK`, `nft list ruleset`), or declare os_tuning_firewall_off"
+        ways = "`ufw allow from NETWORK`, `nft list ruleset`, `iptables -S INPUT`"
+        hint = "let the networks and rails of the nodes through ({}), or declare os_tuning_firewall_off".format(ways)
         found = "{} is active".format(" and ".join(active))
         record.warn("os_tuning.firewall", expected="none between the nodes: burn-in measures pairs and groups", found=found, hint=hint)
     else:

@@ -59,12 +59,34 @@ def test_a_node_without_apt_has_no_periodic_jobs(tmp_path: Path) -> None:
     assert found["os_tuning.auto_upgrades.periodic"].outcome.value == "not_applicable"
 
 
+# Oracle's Ubuntu images restore rules of this form at boot; oci-hpc empties the file, for MPI fails with them (roles/firewall/tasks/ubuntu.yml).
+RULES = "/etc/iptables/rules.v4"
+REJECTING = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n-A INPUT -j REJECT --reject-with icmp-host-prohibited\nCOMMIT\n"
+RESTORED = {"netfilter-persistent.service": ["loaded", "active", "enabled"]}
+
+
+def test_rules_that_are_restored_although_no_firewall_is_declared(tmp_path: Path) -> None:
+    found = findings(Case("os_tuning", "saved", {"files": {RULES: REJECTING}, "units": RESTORED}, {}), module, tmp_path)
+    assert found["os_tuning.firewall[iptables]"].outcome.value == "warn"
+    assert "os_tuning.firewall[iptables]" not in findings(Case("os_tuning", "none", {}, {}), module, tmp_path / "none")
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
         ({"files": {"/etc/ufw/ufw.conf": "# comment\nENABLED=yes\nLOGLEVEL=low\n"}}, "ufw is active"),
         ({"files": {"/etc/ufw/ufw.conf": "ENABLED=no\n"}}, ""),
         ({"units": {"nftables.service": ["loaded", "active", "enabled"]}}, "nftables is active"),
+        ({"files": {RULES: REJECTING}, "units": RESTORED}, "iptables is active"),
+        ({"files": {RULES: REJECTING}}, ""),
+        (
+            {"files": {RULES: ":INPUT ACCEPT [0:0]\n-A INPUT -m state --state INVALID -j DROP\n-A FORWARD -j REJECT\n"}, "units": RESTORED},
+            "",
+        ),
+        (
+            {"files": {"/etc/sysconfig/iptables": ":INPUT DROP [0:0]\n"}, "units": {"iptables.service": ["loaded", "inactive", "enabled"]}},
+            "iptables is active",
+        ),
     ],
 )
 def test_rules_of_another_firewall_are_a_warning(change: dict[str, Any], found: str, tmp_path: Path) -> None:

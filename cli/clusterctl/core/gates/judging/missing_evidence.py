@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
 
 _CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
-_CHECK_WAY = "check network, SSH and power of the node, and that no firewall on either node stops the other (`firewall-cmd --state`), then `clusterctl burnin {node}`"
+_CHECK_WAY = "check network, SSH and power of the node, and that no firewall on either node stops the other (`firewall-cmd --state`, `ufw status`, `iptables -S INPUT`), then `clusterctl burnin {node}`"
 _INSTALL = "no role of clusterctl installs it: install it on the node, then `clusterctl burnin {node}`"
 _OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
 # In order of importance: where several reasons apply, the first is acted on.
