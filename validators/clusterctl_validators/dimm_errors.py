@@ -3,8 +3,9 @@
 Format: Documentation/ABI/testing/sysfs-devices-edac of Linux. Errors without a DIMM are `ce_noinfo_count` of their memory controller.
 """
 
-from typing import Dict
+from typing import Dict, Optional
 
+from clusterctl_tools import kernel_cmdline
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
@@ -30,6 +31,15 @@ def judge_dimms(record: Record, probe: Probe, per_day_max: int) -> None:
         return
     most = per_day_max * max(_uptime_s(probe) / _SECONDS_PER_DAY, 1.0)
     bad = {name: count for name, count in counts.items() if count > most}
+    ignored = _ignored(probe)
+    if ignored and not bad:
+        record.warn(
+            "hardware.dimms.corrected",
+            expected="a kernel that counts corrected errors",
+            found="{}: it ignores those that the firmware does not report".format(ignored),
+            hint="boot without it (kernel_cmdline of the role kernel: {mce: false}), and see the BMC's event log",
+        )
+        return
     label = {name: (probe.read(_MC + name + "/dimm_label") or "").strip() for name in bad}
     hint = "find the DIMM in the event log of the BMC (`clusterctl bmc NODE`), replace it, then burn in"
     for name, count in sorted(bad.items()):
@@ -52,6 +62,12 @@ def _counts(probe: Probe) -> Dict[str, int]:
         if text.isdigit():
             found[path[len(_MC) :].rpartition("/")[0]] = int(text)
     return found
+
+
+def _ignored(probe: Probe) -> Optional[str]:
+    """The parameter by which the running kernel polls no corrected errors (Documentation/arch/x86/x86_64/boot-options.rst)."""
+    values = kernel_cmdline.parse(probe.read("/proc/cmdline") or "").get("mce", [])
+    return next(("mce={}".format(value) for value in values if value in ("ignore_ce", "off")), None)
 
 
 def _uptime_s(probe: Probe) -> float:
