@@ -25,7 +25,7 @@ SERVICE = "clusterctl-storage-client.service"
 SCRIPT = "/usr/local/sbin/clusterctl-storage-client"
 SETTINGS = "/etc/clusterctl/storage-client.json"
 SUMS = "/etc/clusterctl/storage-client.sha256"
-MODPROBE_FILE = "/etc/modprobe.d/90-clusterctl-storage-client.conf"
+MODPROBE_FILE = "/etc/modprobe.d/zz-clusterctl-storage-client.conf"
 # Well below the limit of a whole check, so that a hanging mount gets a finding of its own and the others are still checked.
 TOUCH_LIMIT_S = 15
 _PROVISION = "run `clusterctl provision NODE`"

@@ -1,22 +1,29 @@
-"""Parameters of the NVIDIA module: the role's file is read after those of vendors, so its values count."""
+"""Options of kernel modules: the files of the roles are read after those of vendors, so their values count."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from support.roles import ROOT
 
-# OCI's images of HGX and GB200 have the first two (oci-hpc-images, roles/nvidia_driver), Ubuntu's packages the third.
-OTHERS = ("nvidia.conf", "nvidia-gsp.conf", "nvidia-graphics-drivers-kms.conf", "99-site.conf")
+# OCI's images of HGX and GB200 have the first two (oci-hpc-images, roles/nvidia_driver), its Lustre clients and Google's the third, Ubuntu's packages the fourth.
+OTHERS = ("nvidia.conf", "nvidia-gsp.conf", "lnet.conf", "nvidia-graphics-drivers-kms.conf", "99-site.conf")
+FILES = [
+    ("nvidia_driver", "__nvidia_driver_options_file", "module.yml"),
+    ("kernel", "__kernel_options_file", "modules.yml"),
+    ("storage_client", "__storage_client_modprobe_file", "modules.yml"),
+]
 
 
-def test_the_options_of_the_driver_are_read_last() -> None:
-    values: dict[str, Any] = yaml.safe_load((ROOT / "roles" / "nvidia_driver" / "vars" / "main.yml").read_text())
-    name = Path(values["__nvidia_driver_options_file"]).name
+@pytest.mark.parametrize(("role", "variable", "tasks"), FILES, ids=[role for role, _, _ in FILES])
+def test_the_options_of_a_role_are_read_last(role: str, variable: str, tasks: str) -> None:
+    values: dict[str, Any] = yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text())
+    name = Path(values[variable]).name
     assert [other for other in OTHERS if other > name] == []
-    tasks = yaml.safe_load((ROOT / "roles" / "nvidia_driver" / "tasks" / "module.yml").read_text())
-    removed = " ".join(str(task["loop"]) for task in tasks if "loop" in task)
-    assert "__nvidia_driver_options_file_before" in removed
+    removed = [task for task in yaml.safe_load((ROOT / "roles" / role / "tasks" / tasks).read_text()) if "absent" in str(task)]
+    assert f"{variable}_before" in str(removed), "the file of an earlier version stays"
+    assert values[f"{variable}_before"] != values[variable]
