@@ -9,6 +9,8 @@ from clusterctl_validators.record import Record
 
 FILE = "/etc/apt/preferences.d/90-clusterctl-nvidia"
 PRIORITY = "1001"
+# Of NVIDIA's installer (a .run file); no package has it.
+UNINSTALLER = "/usr/bin/nvidia-uninstall"
 # 580.126.20-0ubuntu0.24.04.2; NVIDIA's own revisions are 1ubuntu1 and 0ubuntu1.
 _UBUNTU = re.compile(r"-\S*ubuntu\d+(\.\d+)?~?\S*\d\d\.\d\d")
 _UPSTREAM = re.compile(r"(?:\d+:)?([^-]+)")
@@ -52,3 +54,15 @@ def check_source(record: Record, installed: Mapping[str, Package], packages: Seq
     wrong = sorted("{} {}".format(name, installed[name].version) for name, where in found.items() if where != source)
     hint = "packages of both repositories have the same names and do not work together; `clusterctl provision NODE`"
     record.ok("nvidia_driver.source.persisted", not wrong, expected=source, found=", ".join(wrong) or source, hint=hint)
+
+
+def check_installer(record: Record, found: Sequence[str], packages: Sequence[Mapping[str, str]]) -> None:
+    """Record a driver of NVIDIA's installer: it has the files of the packages, and the later one of both has overwritten them."""
+    check = "nvidia_driver.installer.persisted"
+    if not any(p["component"] == "driver" for p in packages):
+        record.not_applicable("nvidia_driver.installer", "no driver package is declared")
+    elif found:
+        hint = "drain the node, remove both (`nvidia-uninstall --silent`, then the packages), reboot, then `clusterctl provision NODE`"
+        record.warn(check, expected="no driver of NVIDIA's installer beside the packages", found=", ".join(found), hint=hint)
+    else:
+        record.ok(check, True, expected="absent", found="absent")

@@ -296,6 +296,10 @@ def test_pins(spec: Spec, record: Record, probe: Probe) -> None:
     driver_pins.check_source(record, probe.packages(), packages, spec["nvidia_driver_source"])
 
 
+def test_installer(spec: Spec, record: Record, probe: Probe) -> None:
+    driver_pins.check_installer(record, probe.glob(driver_pins.UNINSTALLER), spec["nvidia_driver_packages"])
+
+
 def test_module_stream(spec: Spec, record: Record, probe: Probe) -> None:
     """With dnf, the stream of the driver's module that is enabled."""
     declared = spec["nvidia_driver_dnf_module"]

@@ -219,6 +219,14 @@ def test_packages_of_the_other_source(tmp_path: Path) -> None:
     )
 
 
+def test_a_driver_of_nvidias_installer_beside_the_packages(tmp_path: Path) -> None:
+    there: dict[str, str | None] = {"/usr/bin/nvidia-uninstall": ""}
+    finding = check(tmp_path, files=there)["nvidia_driver.installer.persisted"]
+    assert (finding.outcome, finding.found) == (Outcome.WARN, "/usr/bin/nvidia-uninstall")
+    unmanaged = check(tmp_path / "none", variables=spec(nvidia_driver_packages=[]), files=there)
+    assert unmanaged["nvidia_driver.installer"].outcome is Outcome.NOT_APPLICABLE
+
+
 def test_a_stream_of_dnf_needs_no_pins(tmp_path: Path) -> None:
     findings = check(tmp_path, files={driver_pins.FILE: None, "/etc/dnf/dnf.conf": "[main]\n"})
     assert bad(findings) == {}
