@@ -29,6 +29,8 @@ _IOMEM = "/proc/iomem:"
 _RELEASE = "/etc/os-release:"
 _NODE = re.compile(r"/sys/devices/system/node/(node\d+)/(cpulist|meminfo):(.*)")
 _MODEL = "/sys/class/dmi/id/product_name"
+# Not the second device of an adapter that a subnet manager of an XDR fabric has (smi1, rdma-dev.8).
+_HCA_FIRMWARE = re.compile(r"/sys/class/infiniband/(?!smi)[^/]+/fw_ver")
 _SMI_FIELDS = (
     "index",
     "hardware_gpu_model",
@@ -75,7 +77,7 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
     cpu = _lscpu(sources["lscpu"])
     gpus = [p for p in _functions(files, _GPU_CLASSES) if files.get(p + "vendor") == _NVIDIA]
     # Independent of names: the RDMA devices of a loaded driver; without a driver the PCI functions that could become one.
-    hcas = [p for p in files if p.startswith("/sys/class/infiniband/") and p.endswith("/fw_ver")] or _functions(files, _HCA_CLASSES)
+    hcas = [p for p in files if _HCA_FIRMWARE.fullmatch(p)] or _functions(files, _HCA_CLASSES)
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: _number(cpu.get("Socket(s)", ""))),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: _number(cpu.get("Core(s) per socket", ""))),

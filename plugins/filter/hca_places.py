@@ -15,6 +15,8 @@ _NETWORK_CLASS = "0x02"
 _GPU_CLASSES = ("0x0300", "0x0302")
 _NVIDIA = "0x10de"
 _RDMA = "rdma"
+# A second device of an adapter, for subnet managers of XDR fabrics (rdma-dev.8).
+_SMI = "smi"
 
 
 class Place(NamedTuple):
@@ -41,7 +43,7 @@ def places(text: str) -> Places:
         first, second, path = line.split(maxsplit=2)
         place = _place(path)
         if first == _RDMA:
-            names[second] = place
+            names |= {} if second.startswith(_SMI) else {second: place}
         elif second.startswith(_NETWORK_CLASS):
             adapters[place.address] = place
         elif first == _NVIDIA and second.startswith(_GPU_CLASSES):

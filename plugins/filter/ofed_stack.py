@@ -171,6 +171,7 @@ def sysfs(text: str) -> dict[str, Any]:
             "link_layer": values.get(path.replace("/device", "/ports/1/link_layer"), ""),
         }
         for path, target in targets.items()
+        if not path.startswith(rdma + "smi")  # a second device of an adapter, for subnet managers of XDR fabrics (rdma-dev.8)
     }
     module = "/sys/module/mlx5_core/"
     foreign = "O" in values.get(module + "taint", "")

@@ -2,6 +2,7 @@
 
 from typing import Any, Mapping
 
+from clusterctl_validators import rdma_sysfs
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
@@ -43,7 +44,7 @@ def card(hca: Mapping[str, Any]) -> str:
 
 
 def _names(probe: Probe, address: str) -> str:
-    return ", ".join(path.rstrip("/").rpartition("/")[2] for path in probe.glob(_FUNCTION.format(address) + "/infiniband/*"))
+    return ", ".join(rdma_sysfs.names_at(probe, address))
 
 
 def _found(probe: Probe, address: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Dict, Mapping
 
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe
+from clusterctl_validators.rdma_sysfs import names_at
 from clusterctl_validators.record import Record
 
 _PROVISION = "run `clusterctl provision NODE`"
@@ -28,7 +29,7 @@ def judge_fixed_names(spec: Mapping[str, Any], rules: str, record: Record, probe
     for name, address in addresses.items():
         at = "ofed.device_name[{}].".format(name)
         record.equal(at + "persisted", name, fixed.get(address, "no rule for " + address), severity=Severity.CRITICAL, hint=_PROVISION)
-        names = [path.rstrip("/").rpartition("/")[2] for path in probe.glob("/sys/bus/pci/devices/{}/infiniband/*".format(address))]
+        names = names_at(probe, address)
         if names:
             record.ok(at + "running", name in names, expected=name, found=", ".join(names), severity=Severity.CRITICAL, hint=RENAMED_HINT)
         else:

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Dict, Optional, Protocol
+from typing import Dict, List, Optional, Protocol
 
 ROOT = "/sys/class/infiniband"
+# A second device of an adapter, for subnet managers of XDR fabrics: `rdma dev add smi1 type SMI parent mlx5_0` (rdma-dev.8). Assumed: its name begins so.
+_SMI = "smi"
 
 
 class Reader(Protocol):
@@ -12,6 +14,13 @@ class Reader(Protocol):
 
     def read(self, path: str) -> Optional[str]:
         """The stripped text of a file; None if absent."""
+
+
+class Lister(Protocol):
+    """The part of a probe that lists files."""
+
+    def glob(self, pattern: str) -> List[str]:
+        """The paths that match."""
 
 
 @dataclass(frozen=True)
@@ -57,3 +66,9 @@ def read_port(reader: Reader, hca: str, port: int = 1) -> Optional[Port]:
     return Port(
         parse_state(texts["state"]), parse_state(texts["phys_state"]), parse_rate_gbps(texts["rate"]), texts["link_layer"], firmware
     )
+
+
+def names_at(lister: Lister, address: str) -> List[str]:
+    """The names of the RDMA devices of the adapter at a PCI address: one, or none without a driver."""
+    paths = lister.glob("/sys/bus/pci/devices/{}/infiniband/*".format(address))
+    return [name for name in (path.rstrip("/").rpartition("/")[2] for path in paths) if not name.startswith(_SMI)]

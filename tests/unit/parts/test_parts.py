@@ -34,7 +34,7 @@ def answer(dmi: str = DMI, gpu: str = "0, 00000000:18:00.0, A, H100\n", dmi_stat
     sections = {
         "dmi": (dmi, dmi_status),
         "gpu": (gpu, gpu_status),
-        "nic": (f"mlx5_0 0000:1a:00.0 {VPD}\nmlx5_1 0000:1b:00.0 \nmlx5_2 0000:1c:00.0 ??\n", 0),
+        "nic": (f"mlx5_0 0000:1a:00.0 {VPD}\nmlx5_1 0000:1b:00.0 \nmlx5_2 0000:1c:00.0 ??\nsmi1 0000:1a:00.0 {VPD}\n", 0),
         "nvme": ("nvme0 0000:01:00.0\tS6XX   \tSAMSUNG\nnvme1 0000:02:00.0\t\tNONE\n", 0),
     }
     return "".join(f"\n=== clusterctl {name}\n{body}\n=== clusterctl end {status}\n" for name, (body, status) in sections.items())

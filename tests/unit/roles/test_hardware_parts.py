@@ -55,6 +55,11 @@ def test_another_machine_than_the_declared_one_is_refused(changes: dict[str, Any
     assert plugin.shortages(spec(**changes), sources()) == [line]
 
 
+def test_the_device_of_a_subnet_manager_does_not_stand_for_a_missing_adapter() -> None:
+    text = sources()["sysfs"].replace("/sys/class/infiniband/mlx5_7/", "/sys/class/infiniband/smi1/")
+    assert plugin.shortages(spec(), sources(sysfs=text)) == ["HCAs: declared 8, found 7"]
+
+
 def test_the_declared_machine_is_one_of_several() -> None:
     assert plugin.shortages(spec(hardware_machines=["DGXH100", "SYS-821GE-TNHR"]), sources()) == []
     assert plugin.shortages(spec(hardware_os="", hardware_architecture=""), sources()) == []

@@ -88,6 +88,11 @@ def test_content_of_sysfs() -> None:
     assert (said["loaded"], said["driver"], said["foreign"]) == (True, "25.10-1.7.1", True)
 
 
+def test_the_smi_device_of_a_subnet_manager_is_no_adapter() -> None:
+    beside = "/sys/class/infiniband/smi1/device -> /sys/devices/pci0000:15/0000:15:01.0/0000:18:00.0\n"
+    assert plugin.sysfs(SYSFS + beside)["devices"] == plugin.sysfs(SYSFS)["devices"]
+
+
 def test_a_node_without_a_driver_has_no_devices() -> None:
     said = plugin.sysfs("")
     assert (said["adapters"], said["devices"], said["loaded"], said["foreign"]) == ({}, {}, False, False)

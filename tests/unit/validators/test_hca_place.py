@@ -103,11 +103,12 @@ def test_a_card_with_a_name_of_another_address_is_not_in_place(tmp_path: Path) -
     }
 
 
-def test_a_device_for_the_subnet_manager_is_in_nobodys_place(tmp_path: Path) -> None:
-    """ConnectX-8 XDR, after `rdma dev add smi1 type SMI parent mlx5_r1`: two RDMA devices of one function (Linux, RDMA: Multi-plane support for mlx5)."""
-    files = {"/sys/bus/pci/devices/0000:40:00.0/infiniband/smi1/node_type": "1: CA"}
-    root = write_files(node(tmp_path, {"0000:18:00.0": "mlx5_r0", "0000:40:00.0": "mlx5_r1"}), files)
-    assert [f.outcome for k, f in places(root).items() if k.endswith(".place")] == [Outcome.PASS, Outcome.PASS]
+def test_the_smi_device_of_a_subnet_manager_is_not_the_adapter(tmp_path: Path) -> None:
+    """`rdma dev add smi1 type SMI parent mlx5_r0` (rdma-dev.8), which tools for XDR fabrics need; it is at the same PCI address."""
+    root = node(tmp_path, {"0000:18:00.0": "mlx5_r0", "0000:40:00.0": "mlx5_r1"})
+    for name in ("smi1", "smi-mlx5_r0"):
+        write_files(root, {f"/sys/bus/pci/devices/0000:18:00.0/infiniband/{name}/node_type": "1: CA"})
+    assert [f.found for k, f in places(root).items() if k.endswith(".place")] == ["mlx5_r0", "mlx5_r1"]
     assert rules(root, ADDRESSES) == {}
 
 

@@ -100,12 +100,10 @@ def _why(section: tuple[str, int], tool: str) -> str:
 
 
 def _nics(text: str) -> Iterator[Part]:
-    seen: set[str] = set()
     for line in text.splitlines():
         words = line.split()
-        # A function with a device for a subnet manager, too (ConnectX-8 XDR: mlx5_0, smi1), is one part.
-        if len(words) == 3 and words[1] not in seen:  # noqa: PLR2004 name, address, VPD
-            seen.add(words[1])
+        # A device of a subnet manager (smi1, rdma-dev.8) is at the address of an adapter, and no part of its own.
+        if len(words) == 3 and not words[0].startswith("smi"):  # noqa: PLR2004 name, address, VPD
             try:
                 data = base64.b64decode(words[2], validate=True)
             except binascii.Error:
