@@ -195,7 +195,7 @@ def test_firewall(spec: SpecView, probe: Probe, record: Record) -> None:
     path = iptables_files.rejecting(probe)
     if path:
         found = "{} rejects what it does not list".format(path)
-        hint = "empty the file, and `iptables -F INPUT`: the role does not change rules of others"
+        hint = "remove that rule from the file, and the running one (`iptables -S INPUT`, `iptables -D INPUT ...`): the role does not change rules of others"
         record.warn("os_tuning.firewall[iptables]", expected="no rules that reject", found=found, hint=hint)
 
 
