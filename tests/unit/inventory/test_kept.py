@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,10 +177,15 @@ def test_where_no_socket_can_be_made_nothing_is_kept(layers: list[Path], tmp_pat
     assert list(folder.iterdir()) == []
 
 
-def test_it_ends_with_its_context_and_with_its_parent(layers: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = tmp_path / "memory"
-    memory.mkdir()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a short name: the path of a socket has 107 characters at most."""
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
+
+
+def test_it_ends_with_its_context_and_with_its_parent(layers: list[Path], memory: Path) -> None:
     others = children(os.getpid())
     with inventory_read_once(layers):
         (server,) = children(os.getpid()) - others
