@@ -19,14 +19,13 @@ def judge_place(record: Record, probe: Probe, at: str, hca: Mapping[str, Any]) -
         return
     found = _found(probe, address)
     hint = "{}: {}".format(card(hca), _advice(probe, address))
-    # Beside the adapter's own device there may be one for a subnet manager (`rdma dev add smi1 type SMI parent mlx5_0`, ConnectX-8 XDR).
-    record.ok(at + "place", hca["name"] in found.split(", "), expected=hca["name"], found=found, severity=Severity.CRITICAL, hint=hint)
+    record.equal(at + "place", hca["name"], found, severity=Severity.CRITICAL, hint=hint)
 
 
 def manages_nvswitches(probe: Probe, name: str) -> bool:
-    """Whether a device is no adapter, but manages the NVSwitches of an HGX B200 baseboard: its product data has this word (Fabric Manager User Guide)."""
+    """Whether a device is no adapter, but manages the NVSwitches of an HGX B200 baseboard, by its product data."""
     try:
-        return "SMDL=SW_MNG" in (probe.read("/sys/class/infiniband/{}/device/vpd".format(name)) or "")
+        return rdma_sysfs.SWITCH_MANAGEMENT in (probe.read("/sys/class/infiniband/{}/device/vpd".format(name)) or "")
     except ProbeError:
         return False  # product data that cannot be read says nothing of the link
 

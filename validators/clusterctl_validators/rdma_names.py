@@ -31,7 +31,7 @@ def judge_fixed_names(spec: Mapping[str, Any], rules: str, record: Record, probe
         record.equal(at + "persisted", name, fixed.get(address, "no rule for " + address), severity=Severity.CRITICAL, hint=_PROVISION)
         names = names_at(probe, address)
         if names:
-            record.ok(at + "running", name in names, expected=name, found=", ".join(names), severity=Severity.CRITICAL, hint=RENAMED_HINT)
+            record.equal(at + "running", name, ", ".join(names), severity=Severity.CRITICAL, hint=RENAMED_HINT)
         else:
             record.not_applicable(at + "running", "no RDMA device at {}; hardware reports a missing card".format(address))
     others = sorted(set(fixed) - set(addresses.values()))

@@ -106,7 +106,7 @@ def rates_gbps(sys_root: Path = Path("/sys")) -> dict[str, float]:
     return found
 
 
-@functools.lru_cache(maxsize=None)  # noqa: UP033 Python 3.8; the device is asked word by word
+@functools.lru_cache(maxsize=None)  # noqa: UP033 Python 3.8; the device returns it word by word
 def port_name(port: Path) -> str:
     """`mlx5_0/1`; `NVSwitch mlx5_8/1` for a link to the NVSwitches of the baseboard, which no cable carries."""
     device = port.parents[1]

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from clusterctl.core.gates.error_actions import SWITCH_LINK
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators.nvidia import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, error_counters
+from clusterctl_validators.rdma_sysfs import SWITCH_MANAGEMENT
 from support.gates import CASES, TODAY, gates, node, record, snapshot
 from support.recorded import recorded
 from support.roles import ROOT
@@ -286,7 +288,7 @@ VPD = b"\x82\x03\x00CX7\x90\x16\x00SN\x03MT1V0\x0dX,%s\x78"
 
 def test_a_port_to_the_nvswitches_is_no_port_of_an_adapter(tmp_path: Path) -> None:
     """HGX B200: management functions are RDMA devices beside those of the rails, and only their product data tells."""
-    for name, field in (("mlx5_0", b"LANES=4,Y=1"), ("mlx5_8", b"SMDL=SW_MNG")):
+    for name, field in (("mlx5_0", b"LANES=4,Y=1"), ("mlx5_8", SWITCH_MANAGEMENT.encode())):
         device, port = tmp_path / "class/infiniband" / name / "device", tmp_path / "class/infiniband" / name / "ports/1"
         device.mkdir(parents=True)
         (port / "counters").mkdir(parents=True)
@@ -294,8 +296,8 @@ def test_a_port_to_the_nvswitches_is_no_port_of_an_adapter(tmp_path: Path) -> No
         (port / "counters/link_downed").write_text("2\n")
         (port / "rate").write_text("400 Gb/sec (4X NDR)\n")
     script = agent_script()
-    assert script.counters(tmp_path) == {"mlx5_0/1": {"link_downed": 2}, "NVSwitch mlx5_8/1": {"link_downed": 2}}
-    assert script.rates_gbps(tmp_path) == {"mlx5_0/1": 400.0, "NVSwitch mlx5_8/1": 400.0}
+    assert script.counters(tmp_path) == {"mlx5_0/1": {"link_downed": 2}, f"{SWITCH_LINK}mlx5_8/1": {"link_downed": 2}}
+    assert script.rates_gbps(tmp_path) == {"mlx5_0/1": 400.0, f"{SWITCH_LINK}mlx5_8/1": 400.0}
 
 
 def test_the_script_reads_sysfs(tmp_path: Path) -> None:

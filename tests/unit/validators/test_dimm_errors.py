@@ -1,4 +1,4 @@
-"""Corrected errors of DIMMs where the kernel was told to ignore them."""
+"""Corrected errors of DIMMs that the kernel ignores by its command line."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.ssh.remote_result import TransportError
 from clusterctl.core.gates.planning.devices import gpu_vendor_of
 from clusterctl.core.gpu_vendors import gpu_vendor_or_error
-from clusterctl.core.parsers.serials import gpu_parts, manages_nvswitches, parse_dmidecode, parse_vpd, real_serial
+from clusterctl.core.parsers.serials import gpu_parts, is_of_nvswitches, parse_dmidecode, parse_vpd, real_serial
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.part import NodeParts, Part
 
@@ -109,7 +109,7 @@ def _nics(text: str) -> Iterator[Part]:
             except binascii.Error:
                 continue
             model, serial = parse_vpd(data)
-            if serial and manages_nvswitches(data):
+            if serial and is_of_nvswitches(data):
                 yield Part("nvswitch", words[1], f"NVSwitch {words[0]}", model, serial)
             elif serial:
                 yield Part("nic", words[1], words[0], model, serial)

@@ -43,14 +43,14 @@ _HINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _When:
     sign: str
     source: str
     detail: str
 
 
-_UNDER_LOAD = _Counted("+", "equal devices under the same load", "")
-_BEFORE_LOAD = _Counted("", "equal devices", "counted before the load, ")
+_UNDER_LOAD = _When("+", "equal devices under the same load", "")
+_BEFORE_LOAD = _When("", "equal devices", "counted before the load, ")
 
 
 class LoadErrorsSettings(GateSettings):
@@ -107,7 +107,7 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         simulated = {r.node for r in evidence.records if r.simulated}
         return tuple(replace(r, simulated=r.node in simulated, hint=self._hint(r)) for own in results.values() for r in own)
 
-    def _alone(self, one: Alone, counted: _Counted) -> GateResult:
+    def _alone(self, one: Alone, when: _When) -> GateResult:
         amount, limit = one.counted
         return GateResult(
             self.name,
@@ -117,9 +117,9 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             metric=one.counter,
             device=one.device,
             expected=f"<= {limit_text(one.most)}, as of almost all of its {one.equals - 1} equals",
-            found=f"{counted.sign}{limit_text(amount)}",
-            source=counted.source,
-            detail=counted.detail + ("below its limit, and alone" if limit else "alone"),
+            found=f"{when.sign}{limit_text(amount)}",
+            source=when.source,
+            detail=when.detail + ("below its limit, and alone" if limit else "alone"),
             reason=GateReason.ABOVE_PEERS,
             value=float(amount),
             unit="us" if one.counter.endswith("_us") else "count",

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from clusterctl.model.part import Part
+from clusterctl_validators.rdma_sysfs import SWITCH_MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -81,9 +82,9 @@ def parse_vpd(data: bytes) -> tuple[str, str]:
     return name, real_serial(serial)
 
 
-def manages_nvswitches(data: bytes) -> bool:
-    """Whether vital product data is that of a management function of NVSwitches (Fabric Manager User Guide): a part of the GPU baseboard, no adapter."""
-    return b"SMDL=SW_MNG" in data
+def is_of_nvswitches(data: bytes) -> bool:
+    """Whether vital product data is that of a management function of NVSwitches: a part of the GPU baseboard, no adapter."""
+    return SWITCH_MANAGEMENT.encode() in data
 
 
 def _vpd_field(body: bytes, keyword: bytes) -> str:

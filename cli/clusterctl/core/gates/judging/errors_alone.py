@@ -60,7 +60,7 @@ def alone(counts: Mapping[str, NodeCounts], classes: Mapping[str, Hashable]) -> 
     for node, own in counts.items():
         for (_, counter), counted in own.items():
             equals.setdefault((classes[node], counter), []).append(counted.amount)
-    usual = {key: _usual(values) for key, values in equals.items() if len(values) >= LEAST_PEERS}
+    usual = {key: usual_most(values) for key, values in equals.items() if len(values) >= LEAST_PEERS}
     for node, own in counts.items():
         for (device, counter), counted in own.items():
             key = (classes[node], counter)
@@ -68,7 +68,7 @@ def alone(counts: Mapping[str, NodeCounts], classes: Mapping[str, Hashable]) -> 
                 yield Alone(node, device, counter, counted, len(equals[key]), usual[key])
 
 
-def _usual(values: list[float]) -> float:
+def usual_most(values: list[float]) -> float:
     """What the others do not exceed: one of them, or a twentieth, may be as bad."""
     return sorted(values, reverse=True)[max(1, int(_OTHERS * len(values)))]
 

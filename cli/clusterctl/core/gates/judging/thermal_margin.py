@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.judging.errors_alone import usual_most
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.peers import LEAST_PEERS
 from clusterctl.model.gate_reason import GateReason
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.power_limits import Key
 
 # Assumed, in degrees: a GPU is at its end from three on, and by itself where all equals but the worst twentieth have ten more. Places in a chassis differ by as much.
-_AT_ITS_END_C, _LESS_C, _OTHERS = 3.0, 10.0, 0.05
+_AT_ITS_END_C, _LESS_C = 3.0, 10.0
 
 
 def hot_alone(gate: str, loaded: Mapping[Key, Loaded], classes: Mapping[str, Hashable]) -> Iterator[GateResult]:
@@ -31,7 +32,7 @@ def hot_alone(gate: str, loaded: Mapping[Key, Loaded], classes: Mapping[str, Has
     for (node, _gpu), load in loaded.items():
         if load.margin_c is not None:
             margins.setdefault(classes[node], []).append(load.margin_c)
-    usual = {key: sorted(own)[max(1, int(_OTHERS * len(own)))] for key, own in margins.items() if len(own) >= LEAST_PEERS}
+    usual = {key: -usual_most([-margin for margin in own]) for key, own in margins.items() if len(own) >= LEAST_PEERS}
     for (node, gpu), load in sorted(loaded.items()):
         others = usual.get(classes[node])
         if load.margin_c is None or others is None or not 0 < load.margin_c <= min(_AT_ITS_END_C, others - _LESS_C):
