@@ -68,6 +68,19 @@ def test_the_node_at_fault_fails_and_the_others_need_a_run_without_it() -> None:
     assert {r.node for r in judged(run("group", ALL, BAD), *search, worse)} == set(ALL)
 
 
+def test_the_others_are_proved_without_a_node_that_could_not_start_its_ranks() -> None:
+    lost = {"error": "orted: not installed", "error_code": GateReason.NOT_INSTALLED, "exit_status": None}
+    records = [
+        record("nccl_group", "n1", "", step="group", peers=ALL, exit_status=1),
+        record("nccl_group", "n4", "", step="member", argv=("orted",), peer="n1", **lost),
+    ]
+    found = judged(*records)
+    assert [r.node for r in found if r.reason is GateReason.GROUP_SPOILED] == ["n1", "n2", "n3"]
+    assert all(r.hint.startswith("rerun without n4: `clusterctl burnin n1,n2,n3 ") for r in found if r.node != "n4")
+    found = judged(*records, run("group.rest", ALL[:3], GOOD, minute=9))
+    assert [(r.node, r.reason) for r in found] == [("n4", GateReason.NOT_INSTALLED)]
+
+
 def wrong(step: str, peers: Sequence[str]) -> RawRecord:
     text = nccl(GOOD, via="NET/IB/0/GDRDMA", ranks=8 * len(peers), wrong="7", closing="1 FAILED")
     return record("nccl_group", peers[0], text, step=step, peers=tuple(peers))

@@ -362,9 +362,9 @@ def test_a_member_that_could_not_start_its_ranks_says_why_by_itself() -> None:
     other = member("n3", "n1 closed the connection", GateReason.PEER_SILENT)
     found = judge(subjects, [launched, own, other], level="standard", gates=["nccl_group"])
     assert {(r.node, r.outcome, r.reason) for r in found} == {
-        ("n1", COULD_NOT_RUN, GateReason.EXIT_STATUS),
+        ("n1", COULD_NOT_RUN, GateReason.GROUP_SPOILED),
         ("n2", COULD_NOT_RUN, GateReason.NOT_INSTALLED),
-        ("n3", COULD_NOT_RUN, GateReason.EXIT_STATUS),
+        ("n3", COULD_NOT_RUN, GateReason.GROUP_SPOILED),
     }
 
 

@@ -67,7 +67,9 @@ def case_records(case: Mapping[str, Any], names: Sequence[str]) -> list[RawRecor
 def test_case(case: dict[str, Any]) -> None:
     names = [f"n{i}" for i in range(1, case["nodes"] + 1)]
     subjects = [storage_subject(name, baselines=limits(case), **case.get("settings", {})) for name in names]
-    results = judged(subjects, case_records(case, names))
+    rest = case.get("rest", ())
+    again = [replace(r, step=r.step.replace("@", ".rest@")) for r in storage_records(rest, {})] if rest else []
+    results = judged(subjects, [*case_records(case, names), *again])
     bad = [r for r in results if r.outcome not in SILENT]
     named = {words.partition(" ")[0] for words in case["results"]} - {"*"}
     every = [f"{name} {words[2:]}" for words in case["results"] if words.startswith("*") for name in names if name not in named]
@@ -205,10 +207,18 @@ def test_a_node_that_shares_nothing_with_another_one_could_not_run() -> None:
 
 def test_it_is_measured_at_full_width_only_and_nobody_is_searched_for() -> None:
     subjects = [storage_subject(name) for name in NAMES]
-    assert not any(s for rung in ("rack", "rest") for s in plan_of(subjects, rung).steps.values())
+    assert not any(plan_of(subjects, "rack").steps.values())
     slow = case_records({"other": {"n1": {"flock": {"while_held": "granted"}}}}, NAMES)
     assert not plan_search(subjects, slow, "full", ["storage_throughput"], rung="", number=1).busy
     assert (GATE.default_levels, GATE.needs_floor) == (("full",), False)
+
+
+def test_it_is_measured_again_without_a_node_unless_one_is_left() -> None:
+    subjects = [storage_subject(name) for name in NAMES]
+    steps = {name: [s.name.partition("@")[0] for s in own] for name, own in plan_of(subjects[1:], "rest").steps.items()}
+    assert steps == {"n2": ["group.rest"], "n3": ["member.rest"]}
+    alone = plan_of(subjects[2:], "rest")
+    assert (any(alone.steps.values()), alone.impossible) == (False, {})
 
 
 def test_a_run_directory_has_what_the_judge_reads_of_the_mounts() -> None:

@@ -47,7 +47,7 @@ def limits(case: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def case_records(case: Mapping[str, Any], names: Sequence[str]) -> list[RawRecord]:
+def case_records(case: Mapping[str, Any], names: Sequence[str], rung: str = "") -> list[RawRecord]:
     changed = case.get("record", {})
     outputs = {
         name: training_output(
@@ -61,19 +61,24 @@ def case_records(case: Mapping[str, Any], names: Sequence[str]) -> list[RawRecor
         if own
     }
     stdout = {name: own.pop("stdout") for name, own in fields.items() if "stdout" in own}
-    return [r for r in training_records(names, {**outputs, **stdout}, **fields) if changed.get(r.node, {}) is not None]
+    found = training_records(names, {**outputs, **stdout}, **fields)
+    return [replace(r, step=r.step + rung) for r in found if changed.get(r.node, {}) is not None]
 
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda c: c["name"])
 def test_case(case: dict[str, Any]) -> None:
     names = [f"n{i}" for i in range(1, case["nodes"] + 1)]
     subjects = [training_subject(name, baselines=limits(case), **case.get("settings", {})) for name in names]
-    results = judged(subjects, case_records(case, names))
+    rest = case.get("rest", {})
+    again = case_records({"other": {n: own or {} for n, own in rest.items()}}, list(rest), rung=".rest")
+    records = [*case_records(case, names), *(r for r in again if rest[r.node] is not None)]
+    results = judged(subjects, records)
     bad = [r for r in results if r.outcome is not Outcome.PASS]
     named = {words.partition(" ")[0] for words in case["results"]} - {"*"}
     every = [f"{name} {words[2:]}" for words in case["results"] if words.startswith("*") for name in names if name not in named]
     expected = [words for words in case["results"] if not words.startswith("*")] + every
-    assert sorted(f"{r.node} {r.outcome.value} {r.rule} {r.reason}" for r in bad) == sorted(expected)
+    shown = [" ".join(filter(None, (r.node, r.device, r.outcome.value, r.rule, r.reason))) for r in bad]
+    assert sorted(shown) == sorted(expected)
     assert {r.node for r in results} == set(names)
     assert all(r.hint for r in bad)
     assert all("{" not in r.hint for r in bad)
@@ -137,10 +142,18 @@ def test_a_node_without_gpus_or_without_others_could_not_run() -> None:
 
 def test_it_is_measured_at_full_width_only_and_nobody_is_searched_for() -> None:
     subjects = [training_subject(name) for name in NAMES]
-    assert not any(s for rung in ("rack", "rest") for s in plan_of(subjects, rung).steps.values())
+    assert not any(plan_of(subjects, "rack").steps.values())
     slow = case_records({"other": {"n1": {"whole0": {"compute": 90000}}}}, NAMES)
     assert not plan_search(subjects, slow, "full", ["training_proxy"], rung="", number=1).busy
     assert not GATE.needs_floor
+
+
+def test_it_is_measured_again_without_a_node_unless_one_is_left() -> None:
+    subjects = [training_subject(name) for name in NAMES]
+    steps = {name: [s.name for s in own] for name, own in plan_of(subjects[1:], "rest").steps.items()}
+    assert steps == {"n2": ["group.rest"], "n3": ["member.rest"]}
+    alone = plan_of(subjects[2:], "rest")
+    assert (any(alone.steps.values()), alone.impossible) == (False, {})
 
 
 def test_a_partner_is_measured_and_not_judged() -> None:
@@ -213,6 +226,7 @@ def test_whoever_is_spoilt_is_the_only_suspect(order: list[int], how: str, gpu: 
     outputs = {names[1]: training_output(1, 3, {f"whole{gpu}": bad})}
     results = judged([training_subject(n) for n in names], training_records(names, outputs))
     assert {r.outcome for r in results} == {Outcome.COULD_NOT_RUN}
+    assert {(r.node, r.device) for r in results if r.reason is not GateReason.GROUP_SPOILED} == {(names[1], f"gpu{gpu}")}
     assert all(r.detail.endswith(f"suspect: {names[1]} gpu{gpu}") for r in results)
 
 

@@ -136,7 +136,7 @@ class GroupGate(Gate[G]):
             batch, after = next(batches), next(batches)
             for group in joined:
                 settings = self.variants(group[0])[variant]
-                planner = GroupPlanner(self, group, level, settings, "" if rung == ALL else f".{rung}", variant)
+                planner = GroupPlanner(self, group, level, settings, "" if rung == ALL else rung, variant)
                 for member in group:
                     steps[member.name] = (*steps.get(member.name, ()), *planner.steps(member, batch, after))
         return GateSteps(
@@ -162,7 +162,7 @@ class GroupGate(Gate[G]):
             settings = self.variants(lead)[search.variant]
             for group in search.search.next_level():
                 members = [taking[name] for name in group]
-                planner = GroupPlanner(self, members, evidence.level, settings, f".{search_rung(rung, number)}", search.variant)
+                planner = GroupPlanner(self, members, evidence.level, settings, search_rung(rung, number), search.variant)
                 steps |= {member.name: planner.steps(member, batch, after) for member in members}
                 joined |= self.nvlink_groups([[taking[name] for name in search.run.record.peers]])
         return GateSteps(steps, {}, self._rendezvous(subjects[0]) if steps else None, nvlink_groups=joined)
@@ -255,9 +255,9 @@ class GroupGate(Gate[G]):
 
     def _results_in(self, run: GroupRun, member: str, evidence: Evidence) -> Sequence[GateResult]:
         record = run.record
-        suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in run.named)
+        suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in run.named or n in run.own_errors)
         shared = [self._for_member(record, member, verdict, suspects) for verdict in run.verdicts]
-        shared = [_spoiled(r) if run.named and r.outcome is not Outcome.PASS else r for r in shared]
+        shared = [_spoiled(r) if (run.named or run.own_errors) and r.outcome is not Outcome.PASS else r for r in shared]
         return self._results_of_node(shared, run.own_errors.get(member), run.proofs.get(member))
 
     def _results_of_node(self, shared: Sequence[GateResult], own: GateResult | None, proof: GateResult | None) -> Sequence[GateResult]:
@@ -308,7 +308,8 @@ class GroupGate(Gate[G]):
 
     def _without(self, suspects: Sequence[str], names: Sequence[str]) -> str:
         others = ",".join(n for n in names if n not in suspects)
-        again = f": `clusterctl burnin {others} {self.options}`" if "," in others else ""
+        partner = "" if "," in others else " --partners NODE"
+        again = f": `clusterctl burnin {others}{partner} {self.options}`" if others else ""
         return f"rerun without {', '.join(suspects)}{again}"
 
     def _group_failed(self, result: GateResult, names: Sequence[str], suspects: Sequence[str]) -> GateResult:

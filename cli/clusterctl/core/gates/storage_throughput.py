@@ -13,7 +13,7 @@ from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.storage_clients import slow_clients
 from clusterctl.core.gates.judging.storage_outputs import node_output, node_samples, read_partly
 from clusterctl.core.gates.judging.storage_runs import StorageGroup, group_faults, group_samples, spread_text, wrong_contents
-from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, OwnCommand, of_run, step_beside, variant_of
+from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, REST, OwnCommand, counting_for, of_run, step_beside, variant_of
 from clusterctl.core.gates.planning.shared_mounts import SharedMount, shared_mounts_of
 from clusterctl.core.gates.planning.step import GateStep, GateSteps
 from clusterctl.core.gates.settings import Seconds, at_level
@@ -137,8 +137,8 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         return at_level(settings.timeout_s, level) + _PARTS * settings.phase_s
 
     def plan_rung(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], rung: str) -> GateSteps:
-        """All nodes that share a file system, one file system after the other; at full width only."""
-        if rung != ALL:
+        """All nodes that share a file system, one file system after the other; at full width only, and once more without those that spoiled it."""
+        if rung not in (ALL, REST):
             return GateSteps({})
         steps: dict[str, tuple[GateStep, ...]] = {}
         alone: dict[str, Subject] = {}
@@ -147,8 +147,9 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
             if len(sharing) > 1:
                 batch = next(batches)
                 for number, (subject, _) in enumerate(sharing):
-                    steps[subject.name] = (*steps.get(subject.name, ()), self._step(sharing, number, level, batch))
-        obstacles = {name: self._alone(s, "this file system") for name, s in alone.items() if name not in steps}
+                    step = self._step(sharing, number, level, batch, "" if rung == ALL else rung)
+                    steps[subject.name] = (*steps.get(subject.name, ()), step)
+        obstacles = {name: self._alone(s, "this file system") for name, s in alone.items() if name not in steps and rung == ALL}
         return GateSteps(steps, obstacles, self._rendezvous(subjects[0]) if steps else None)
 
     def plan_search(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], rung: str, number: int) -> GateSteps:  # noqa: ARG002 nobody is searched for
@@ -166,19 +167,19 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
     def _mounts(self, subject: Subject) -> tuple[SharedMount, ...]:
         return shared_mounts_of(subject.node, subject.profile.settings_of(self).mounts)
 
-    def _step(self, sharing: Sequence[tuple[Subject, SharedMount]], number: int, level: Level, batch: int) -> GateStep:
+    def _step(self, sharing: Sequence[tuple[Subject, SharedMount]], number: int, level: Level, batch: int, rung: str) -> GateStep:
         """The first node waits for all others, and they for it; the program itself makes them begin together."""
         (lead, shared), (_, mount) = sharing[0], sharing[number]
         settings = lead.profile.settings_of(self)
         argv = self._argv(settings, level, mount, shared, (number, len(sharing)))
-        command = OwnCommand(argv, self.limit_s(settings, level, ()), variant=shared.source, device=mount.path)
+        command = OwnCommand(argv, self.limit_s(settings, level, ()), variant=shared.source, device=mount.path, rung=rung)
         return step_beside(self, [s for s, _ in sharing], number, command, batch)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """What belongs to a node, and what to the group; a declared file system that was not measured is not a pass."""
         results: list[GateResult] = []
-        for lead in (r for r in evidence.records if r.peers and r.node in evidence.subjects):
-            results += self._judged_run(evidence, lead)
+        for lead, names in counting_for([r for r in evidence.records if r.peers and r.node in evidence.subjects]):
+            results += (r for r in self._judged_run(evidence, lead) if r.node in names)
         measured = {(r.node, r.device) for r in evidence.records}
         taking = {node for node, _ in measured}
         for subject in evidence.judged:
@@ -214,11 +215,12 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         partly = {name: run for name in missing if name in records and (run := read_partly(records[name]))}
         wrong = wrong_contents(replace(group, outputs={**outputs, **partly}))
         if missing:
-            own = tuple(name for name, r in missing.items() if r.reason is not GateReason.PEER_SILENT)
+            own = tuple(name for name, r in missing.items() if name in wrong or r.reason is not GateReason.PEER_SILENT)
             waited = replace(blank, outcome=Outcome.COULD_NOT_RUN, hint=self._without(own, lead.peers) if own else "", peers=lead.peers)
             rest = [self._incomplete(replace(waited, node=name), tuple(missing)) for name in outputs]
-            every = [replace(r, hint=waited.hint) if r.reason is GateReason.PEER_SILENT else r for r in missing.values()]
-            return [*wrong.values(), *(r for r in (*every, *rest) if r.node not in wrong)]
+            waiting = [replace(r, hint=waited.hint) if r.reason is GateReason.PEER_SILENT else r for r in (*missing.values(), *rest)]
+            every = [replace(r, reason=GateReason.GROUP_SPOILED) if own and r.reason is GateReason.PEER_SILENT else r for r in waiting]
+            return [*wrong.values(), *(r for r in every if r.node not in wrong)]
         return [*wrong.values(), *self._of_group(evidence, lead, group)]
 
     def _incomplete(self, blank: GateResult, missing: Sequence[str]) -> GateResult:

@@ -12,8 +12,8 @@ from clusterctl.core.gates.judging.direction import LOWER_IS_BETTER
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import hint_for, with_hint
 from clusterctl.core.gates.judging.training_outputs import absent_nodes, ranks_output, read_partial_training, waited_for, waited_text
-from clusterctl.core.gates.judging.training_runs import TrainingGroup, figures, loss_text, training_faults
-from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, OwnCommand, of_run, step_beside
+from clusterctl.core.gates.judging.training_runs import TrainingGroup, confirmed, figures, loss_text, training_faults
+from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, REST, OwnCommand, counting_for, of_run, rung_of, step_beside
 from clusterctl.core.gates.planning.step import GateSteps, Obstacle
 from clusterctl.core.gates.settings import Seconds  # noqa: TC001 pydantic evaluates the annotations
 from clusterctl.core.parsers.training_proxy import METRICS, UNIT
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _LAST_PORT = 65535 - tool.STARTS + 1
 _AGAIN = "then `clusterctl burnin {node} --partners NODE --level full --gates training_proxy`"
-_MEASURE = "measure the suspect by itself first: `clusterctl burnin NODE --level full --gates torch_gemm,gpu_stress`, and read its XIDs in the kernel log; "
+_MEASURE = "measure it by itself first: `clusterctl burnin {node} --level full --gates torch_gemm,gpu_stress`, and read its XIDs in the kernel log; "
 _SLOW = "compare compute_time with communication_time: the first is of the GPUs, the second of the network (nccl_group)"
 _REASONS = {
     tool.NO_TORCH: GateReason.NOT_INSTALLED,
@@ -125,10 +125,10 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         return tuple(tool.version_argv(settings.program))
 
     def plan_rung(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], rung: str) -> GateSteps:
-        """All nodes that have GPUs together; at full width only."""
-        if rung != ALL:
-            return GateSteps({})
+        """All nodes that have GPUs together; at full width only, and once more without those that spoiled it."""
         members = [s for s in subjects if s.gpus]
+        if rung != ALL and (rung != REST or len(members) == 1):
+            return GateSteps({})
         none = {s.name: Obstacle(GateReason.NO_DEVICE, "hardware_gpus declares no GPU") for s in subjects if not s.gpus}
         if len(members) == 1:
             return GateSteps({}, {**none, members[0].name: self._alone(members[0], "")})
@@ -138,19 +138,23 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         limit_s, version = self.limit_s(settings, level, members), self.version_argv(settings)
         steps = {}
         for number, member in enumerate(members):
-            command = OwnCommand(self._argv(settings, level, members, parts[member.name]), limit_s, version)
+            argv = self._argv(settings, level, members, parts[member.name])
+            command = OwnCommand(argv, limit_s, version, rung="" if rung == ALL else rung)
             steps[member.name] = (step_beside(self, members, number, command, batch),)
         return GateSteps(steps, none, self._rendezvous(members[0]))
 
     def plan_search(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], rung: str, number: int) -> GateSteps:  # noqa: ARG002 nobody is searched for
-        """None: a rank that is told apart is named at once."""
+        """None: a rank that is told apart is named at once, and the others train again without its node."""
         return GateSteps({})
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """What the group shows, as results of all of its nodes."""
+        """What the group shows: of the ranks that stand out, on their nodes; of all others, what they show without those."""
         judged = {s.name for s in evidence.judged}
         leads = [r for r in evidence.records if r.peers and set(r.peers) <= set(evidence.subjects)]
-        return tuple(with_hint(self, r) for lead in leads for r in self._judged_run(evidence, lead) if r.node in judged)
+        shown = [(r, lead) for lead, names in counting_for(leads) for r in self._judged_run(evidence, lead) if r.node in names]
+        again = [r for r, lead in shown if rung_of(lead) == REST]
+        found = (r if rung_of(lead) == REST else confirmed(r, again) for r, lead in shown)
+        return tuple(with_hint(self, r) for r in found if r.node in judged)
 
     def _judged_run(self, evidence: Evidence, lead: RawRecord) -> Sequence[GateResult]:
         records = {r.node: r for r in evidence.records if r is lead or of_run(r, lead, MEMBER)}
@@ -173,7 +177,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         return self._of_group(evidence, lead, group)
 
     def _of_group(self, evidence: Evidence, lead: RawRecord, group: TrainingGroup) -> list[GateResult]:
-        """Each fault and each limit, once for each node, a warning on the node of its rank; a pass of the training where it has no fault."""
+        """Each fault on the nodes of its ranks, for the others it is spoiled; each limit, once for each node; a pass of the training where it has no fault."""
         nodes, found_faults = len(lead.peers), training_faults(group)
         warnings = [fault for fault in found_faults if fault.result.outcome is Outcome.WARN]
         faults = [fault for fault in found_faults if fault not in warnings]
@@ -184,27 +188,32 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         if not faults:
             times = ", ".join(f"{s.metric} {s.value:.4g}" for s in figures(group))
             verdicts.append(replace(group.blank, found=loss_text(group), detail=f"{loss_text(group)}; longest of all ranks, ms: {times}"))
-        results = [self._of_fault(lead, fault, name) for fault in faults for name in lead.peers]
+        suspects = tuple(dict.fromkeys(name for fault in faults for name in fault.nodes))
+        results = [r for fault in faults for r in self._of_fault(lead, fault, suspects)]
         results += [self._for_member(lead, r.node, r, ()) for fault in warnings for r in fault.of_ranks]
         return [*results, *(self._for_member(lead, name, verdict, ()) for verdict in verdicts for name in lead.peers)]
 
-    def _of_fault(self, lead: RawRecord, fault: TrainingFault, name: str) -> GateResult:
-        result = self._for_member(lead, name, fault.result, ())
-        if not fault.nodes or len(fault.nodes) == len(lead.peers):
-            return result
-        return replace(result, hint=f"{result.hint}; {self._without(fault.nodes, lead.peers)}")
+    def _of_fault(self, lead: RawRecord, fault: TrainingFault, suspects: Sequence[str]) -> Iterator[GateResult]:
+        """Of each of its ranks; of the nodes that no fault names, that those spoiled it, or as it is where no node is named."""
+        yield from (self._for_member(lead, r.node, r, ()) for r in fault.of_ranks)
+        for name in (n for n in lead.peers if n not in suspects):
+            result = self._for_member(lead, name, fault.result, ())
+            yield self._spoiled(result, suspects, lead) if suspects else result
+
+    def _spoiled(self, result: GateResult, suspects: Sequence[str], lead: RawRecord) -> GateResult:
+        return replace(result, reason=GateReason.GROUP_SPOILED, hint=self._without(suspects, lead.peers))
 
     def _not_whole(
         self, lead: RawRecord, records: Mapping[str, RawRecord], missing: Mapping[str, GateResult], parts: Mapping[str, NodePart]
     ) -> list[GateResult]:
-        """The results of a training that ended early: of a node with a reason of its own, that; of all others that the group is not whole."""
+        """The results of a training that ended early: of a node with a reason of its own, that; of all others that the group is not whole, or was spoiled."""
         partly = {name: run for name in lead.peers if (run := read_partial_training(records.get(name)))}
         behind = waited_for(partly)
         absent = {name for run in partly.values() for name in absent_nodes(run, parts)}
         text = waited_text(behind) or (f"{', '.join(sorted(absent))} did not come" if absent else "")
         own = [name for name, r in missing.items() if r.reason is not GateReason.PEER_SILENT]
         suspects = sorted({name for name, _ in behind} or own or absent)
-        hint = self._without(suspects, lead.peers) if len(suspects) < len(lead.peers) else ""
+        ranks = {name: [f"gpu{place.gpu}" for other, place in behind if other == name] for name in suspects}
         results = []
         for name in lead.peers:
             incomplete = f"the group is not whole: {', '.join(missing)} has no whole result"
@@ -213,7 +222,9 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
             )
             result = missing.get(name, replace(blank, simulated=lead.simulated))
             detail = f"{result.detail}; {text}" if text else result.detail
-            results.append(replace(result, detail=detail, hint=result.hint if name in suspects or not hint else hint))
+            device = ranks[name][0] if len(ranks.get(name, ())) == 1 else ""
+            result = replace(result, detail=detail, device=device)
+            results.append(self._spoiled(result, suspects, lead) if suspects and name not in suspects else result)
         return results
 
     def hint(self, result: GateResult) -> str:

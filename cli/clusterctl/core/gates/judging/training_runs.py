@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clusterctl_tools.training_proxy import RankRun, TrainingRun
 
 _SHOWN = 5
+_OF_ITS_RANKS = frozenset({GateReason.LOSS_NOT_FINITE, GateReason.RANKS_DIFFER, GateReason.RANK_SLOW})
 _SOURCE = "training_proxy.py of the burn-in"
 # Fewer equal GPUs have no median that one of them does not move.
 _LEAST_RANKS = 3
@@ -78,6 +79,19 @@ def training_faults(group: TrainingGroup) -> tuple[TrainingFault, ...]:
         return (fault,)
     found = (_differing_ranks(group), _not_falling(group), _slow_ranks(group), _resumed_otherwise(group))
     return tuple(fault for fault in found if fault)
+
+
+def confirmed(result: GateResult, again: Sequence[GateResult]) -> GateResult:
+    """What the ranks of a node show in a run, as its own fault where the others trained again without it and nothing was wrong.
+
+    What ends a run early may have been an accident, and stays *could not run*.
+    """
+    others = {r.node for r in again} & set(result.peers) - {result.node}
+    if not (result.device and result.reason in _OF_ITS_RANKS and others) or any(
+        r.outcome not in (Outcome.PASS, Outcome.WARN) for r in again
+    ):
+        return result
+    return replace(result, outcome=Outcome.FAIL, detail=f"{result.detail}; without it nothing is wrong on the other {len(others)} nodes")
 
 
 def loss_text(group: TrainingGroup) -> str:

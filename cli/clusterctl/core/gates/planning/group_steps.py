@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.planning.step import GateStep, Side
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from clusterctl.core.gates.group_gate import GroupGate
     from clusterctl.core.gates.subject import Subject
@@ -61,6 +61,13 @@ def of_run(record: RawRecord, run: RawRecord, kind: str) -> bool:
     return same and record.step.startswith(kind) and record.peer == run.node
 
 
+def counting_for(leads: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, frozenset[str]]]:
+    """Each run with the nodes for which it counts: where a node spoiled one, that without it counts for the others."""
+    for lead in leads:
+        later = [r for r in leads if rung_of(r) == REST != rung_of(lead) and variant_of(r) == variant_of(lead)]
+        yield lead, frozenset(lead.peers).difference(*(r.peers for r in later))
+
+
 def in_pairs(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
     """The pairs of some nodes, by the names of both."""
     pairs = [list(subjects[i : i + 2]) for i in range(0, len(subjects), 2)]
@@ -70,6 +77,10 @@ def in_pairs(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
     return {" ".join(s.name for s in pair): pair for pair in pairs}
 
 
+def _step_name(kind: str, rung: str, variant: str) -> str:
+    return kind + (f".{rung}" if rung else "") + (f"@{variant}" if variant else "")
+
+
 @dataclass(frozen=True, slots=True)
 class OwnCommand:
     """What one member of a group runs by itself, beside the others: the command is its own, and the program makes all begin together.
@@ -77,6 +88,7 @@ class OwnCommand:
     Attributes:
         variant: the same for all members; empty where the group has one run.
         device: what of the node it measures; empty for all of it.
+        rung: of the run; empty for the last one.
     """
 
     argv: tuple[str, ...]
@@ -84,6 +96,7 @@ class OwnCommand:
     version_argv: tuple[str, ...] = ()
     variant: str = ""
     device: str = ""
+    rung: str = ""
 
 
 def step_beside(gate: GroupGate[Any], members: Sequence[Subject], number: int, command: OwnCommand, batch: int) -> GateStep:
@@ -91,7 +104,7 @@ def step_beside(gate: GroupGate[Any], members: Sequence[Subject], number: int, c
     lead, own, first = members[0], members[number], number == 0
     return GateStep(
         gate=gate.name,
-        name=(LAUNCHER if first else MEMBER) + (f"@{command.variant}" if command.variant else ""),
+        name=_step_name(LAUNCHER if first else MEMBER, command.rung, command.variant),
         tool=gate.tool,
         side=Side.SOLO,
         argv=command.argv,
@@ -115,7 +128,7 @@ class GroupPlanner:
 
     Attributes:
         settings: of the variant.
-        suffix: makes the step names of a rung unique.
+        rung: as in the names of its steps; empty for the last one.
         variant: the same for several runs of a rung; empty for the plain one.
     """
 
@@ -123,11 +136,11 @@ class GroupPlanner:
     members: Sequence[Subject]
     level: Level
     settings: Any
-    suffix: str
+    rung: str
     variant: str = ""
 
     def _name(self, kind: str) -> str:
-        return kind + self.suffix + (f"@{self.variant}" if self.variant else "")
+        return _step_name(kind, self.rung, self.variant)
 
     def steps(self, member: Subject, batch: int, after: int) -> tuple[GateStep, ...]:
         """Those of one member."""
