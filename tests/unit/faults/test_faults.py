@@ -57,12 +57,10 @@ ADDED = {
     "node_with_cables_50_m_longer": (False, ""),
     "mount_of_one_node_at_half_of_its_rate": (False, "warn storage_throughput.peers.node_write_bandwidth.below_peers /mnt/scratch"),
     "other_content_read_than_was_written": (True, "fail storage_throughput.content.wrong_blocks.wrong_content /mnt/scratch"),
-    "rank_25_percent_slower_than_its_equals": (True, "could_not_run training_proxy.slow_rank.slow_rank.rank_slow"),
+    "rank_25_percent_slower_than_its_equals": (True, "fail training_proxy.slow_rank.slow_rank.rank_slow gpu3"),
     "rank_10_percent_slower_than_its_equals": (False, "warn training_proxy.slow_rank.slow_rank.rank_slow gpu3"),
-    "rank_that_diverges": (True, "could_not_run training_proxy.equal.equal.ranks_differ"),
+    "rank_that_diverges": (True, "fail training_proxy.equal.equal.ranks_differ gpu3"),
 }
-# What a group shows is a result of all of its nodes; the rank that is told apart is in its text.
-OF_THE_GROUP = {"rank_25_percent_slower_than_its_equals", "rank_that_diverges"}
 ORACLE = Oracle(node="n2", component="gpu", device="gpu3", actions=("reset_gpu",), source="a public table")
 
 
@@ -235,11 +233,9 @@ def test_added_gates_find_what_they_are_for(row: Row) -> None:
     stated = of_gates(burn_in(rack, gates=ADDED_GATES), WORDS)
     found = grade(oracle, stated, [], frozenset({oracle.node}))
     assert (found.held, found.shown_by) == (held, tuple(filter(None, [shown])))
-    named = bool(shown) and row.id not in OF_THE_GROUP
-    assert found.right_component == named
-    assert found.right_action == (named and not row.must_pass)
-    blamed = set(HGX_H100.nodes) if row.id in OF_THE_GROUP else {oracle.node}
-    assert {s.node for s in stated if s.outcome in HOLDS} == (blamed if held else set())
+    assert found.right_component == bool(shown)
+    assert found.right_action == (bool(shown) and not row.must_pass)
+    assert {s.node for s in stated if s.outcome in HOLDS} == ({oracle.node} if held else set())
 
 
 def test_each_row_of_added_gates_is_held_to_a_result() -> None:
