@@ -13,6 +13,7 @@ from clusterctl.adapters.config import Config
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.gates.planning.step import AGAIN
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.workflows.burnin import measure_and_judge
 from clusterctl_tools import nvidia_smi, nvme_read, torch_gemm
@@ -72,7 +73,7 @@ def _record(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> RawR
     if step.name.partition(".")[0] == AGAIN:  # two measurements of the same parts
         rack = replace(rack, measured=f"{rack.measured} {AGAIN}".strip())
     text, status = _output(rack, node, step, group)
-    return RawRecord(
+    record = RawRecord(
         gate=step.gate,
         step=step.name,
         tool=step.tool,
@@ -92,6 +93,10 @@ def _record(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> RawR
         links=gpu_outputs.hops(rack, node) if step.links_of else (),
         trace=load_outputs.trace(rack, node, seconds) if step.trace_argv else (),
     )
+    if not network_outputs.hangs(rack, step) or step.gate != "nccl_group":
+        return record
+    error = f"timed out after {step.timeout_s} s"
+    return replace(record, exit_status=None, stdout="", error=error, error_code=GateReason.TIMED_OUT, duration_s=float(step.timeout_s))
 
 
 def _seconds(step: GateStep) -> float:

@@ -107,11 +107,18 @@ def of_group(rack: Rack, step: GateStep) -> tuple[str, int]:
     return _run(step.argv, _group(rack, step.peers, step.name, step.argv))
 
 
+def hangs(rack: Rack, step: GateStep) -> bool:
+    """Whether a group of a step ends at its time limit."""
+    return any(change.node in step.peers for change in rack.of("nccl_hang"))
+
+
 def rank_logs(rack: Rack, node: str, peers: Sequence[str], argv: Sequence[str]) -> str:
     """What the logs of a node's ranks hold, which `argv` reads; those of the plain run are of the NVLink of the rack, where there is one."""
     over_nvlink = machine.THIS.rack_nvlink and argv[-1] == log_file("", "*")
     files = nccl_debug_log.files("nccl_rank.%h.%p.log", _group(rack, peers, "group", argv), rack_nvlink=over_nvlink)
-    logs = [{"name": name, "lines": text.splitlines()} for name, text in files.get(node, {}).items()]
+    network = next((c.value for c in rack.of("nccl_hang", node) if c.value), "IB")
+    texts = {name: text.replace("Using network IB", f"Using network {network}") for name, text in files.get(node, {}).items()}
+    logs = [{"name": name, "lines": text.splitlines()} for name, text in texts.items()]
     return json.dumps({"schema_version": 1, "files": logs})
 
 

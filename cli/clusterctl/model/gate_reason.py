@@ -87,6 +87,8 @@ class GateReason(StrEnum):
     RESUME_DIFFERS = "resume_differs"
     UNCHECKED_RESULTS = "unchecked_results"
     WRONG_TRANSPORT = "wrong_transport"
+    # NCCL uses another network plug-in there than on the other nodes.
+    NETWORK_DIFFERS = "network_differs"
     UNKNOWN_TRANSPORT = "unknown_transport"
     TEST_FAILED = "test_failed"
     TEST_NOT_PASSED = "test_not_passed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,10 @@ def run_group(
     *,
     write: Callable[[dict[str, dict[str, str]]], None] | None = None,
 ) -> int:
-    """Print the output of rank 0. `group` lists each node with its number of ranks; `write` puts node -> file -> text there."""
+    """Print the output of rank 0. `group` lists each node with its number of ranks; `write` puts node -> file -> text there.
+
+    A group with a node that hangs stops before its first row, until it is ended.
+    """
     print("clusterctl-lab: simulated", file=sys.stderr)
     rack_nvlink = uses_rack_nvlink({**peers.nccl_settings(), **environment}, nodes=len(group))
     problem = _problem(group, rack_nvlink=rack_nvlink)
@@ -78,6 +82,10 @@ def run_group(
         else:
             lines += nccl_debug_log.info_lines(group, rack_nvlink=rack_nvlink)
     lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
+    if len(group) > 1 and any(d.hangs for d, _ in group):
+        print("\n".join(lines), flush=True)
+        while True:
+            signal.pause()
     in_a_ring = environment.get("NCCL_ALGO") == "Ring"
     best = bus_bandwidth(name, group, rack_nvlink=rack_nvlink, in_a_ring=in_a_ring)
     if len(group) > 1 and not rack_nvlink:

@@ -32,6 +32,7 @@ class Peer:
         slowest_hca: bandwidth of the slowest HCA, with GPU memory where it can, as a fraction of the line rate.
         nccl_factor: bus bandwidth as a fraction of the usual one.
         rack: what NCCL prints if the node cannot use the NVLink fabric of its rack; empty if it can, or if the rack has none.
+        hangs: NCCL stops in each group with other nodes.
         imex: the addresses of the IMEX domain whose daemon runs here, its own first; empty if none runs or its members are not known.
     """
 
@@ -46,6 +47,7 @@ class Peer:
     nccl_factor: float
     rack: str = ""
     imex: tuple[str, ...] = ()
+    hangs: bool = False
 
     def to_json(self) -> str:
         """One line."""
@@ -71,6 +73,7 @@ def describe_self() -> Peer:
         gpus=[machine.gpu(node, i).bus_id for i in range(machine.GPUS) if i not in faults.missing_gpus() | faults.lost_gpus()],
         slowest_hca=min(factors),
         nccl_factor=faults.nccl_factor() * device_variation.variation_factor(node, "nccl"),
+        hangs=bool(faults.of("nccl_hangs")),
         rack=_mnnvl_problem() if machine.THIS.rack_nvlink else "",
         imex=tuple(state.flag("imex_domain").split()) if machine.THIS.rack_nvlink and state.flag("imex") else (),
     )

@@ -35,6 +35,7 @@ def test_a_long_log_is_reduced_to_what_shows_the_transport(tmp_path: Path) -> No
     assert len(text) < 8192
     (log,) = read_rank_logs(text)
     assert (log.rank, log.ranks, dict(log.channels)) == (3, 512, {"NET/IB/GDRDMA": 1, "P2P": 1, "NET/IB": 1})
+    assert log.network == "IB"
     assert len(log.warnings) == 10
 
 

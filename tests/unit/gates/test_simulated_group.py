@@ -128,6 +128,16 @@ def test_two_slow_nodes_of_a_rack_are_found_before_the_next_rung(run: Callable[.
     assert not [step for step, _ in launched if step == "group.rest"]
 
 
+def test_a_node_with_which_nccl_hangs_is_found_by_halves(run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterctl.core.gates.nccl_group._START_S", 10)
+    group, found = run(4, {"n3": {"hangs": True}}, timeout_s=10, slowdown=1, size_bytes=1 << 31)
+    bad = [r for r in found if r.outcome is not Outcome.PASS]
+    assert [(r.node, r.outcome, r.reason) for r in bad] == [("n3", Outcome.COULD_NOT_RUN, GateReason.TIMED_OUT)]
+    assert "bad in every group that it was in" in bad[0].detail
+    launched = {(r.step, len(r.peers)) for own in group.records.values() for r in own if r.peers}
+    assert launched == {("group", 4), ("group.all-search1", 4), ("group.all-search2", 2), ("group.all-search3", 2), ("group.rest", 3)}
+
+
 def test_where_all_are_slow_nobody_is_named(run: Callable[..., Run]) -> None:
     _, found = run(4, {f"n{i}": {"nccl_factor": 0.5} for i in range(1, 5)}, timeout_s=100)
     assert {(r.outcome, r.reason) for r in found if r.outcome is not Outcome.PASS} == {(Outcome.COULD_NOT_RUN, GateReason.BELOW_FLOOR)}

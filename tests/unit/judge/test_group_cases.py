@@ -25,7 +25,11 @@ def rank_record(name: str, first: int, case: dict[str, Any]) -> RawRecord:
     ranks = case.get("group_size", case["nodes"] * GPUS)
     joined = case.get("joined", {}).get(name, GPUS)
     way = case.get("ways", {}).get(name, "NET/IB/3/GDRDMA")
-    text = "garbage" if name in case.get("garbled", []) else rank_document(name, first, joined, ranks, way)
+    text = (
+        "garbage"
+        if name in case.get("garbled", [])
+        else rank_document(name, first, joined, ranks, way, case.get("networks", {}).get(name, "IB"))
+    )
     lost = case.get("lost", {}).get(name)
     more = {"error": "lost", "error_code": GateReason(lost), "exit_status": None} if lost else {}
     return record("nccl_group", name, "" if lost else text, step="ranks", argv=("python3",), peer="n1", **more)

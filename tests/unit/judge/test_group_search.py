@@ -113,10 +113,28 @@ def test_a_group_in_which_nccl_fails_is_searched() -> None:
     assert found[0].hint
 
 
-def test_a_run_that_was_cut_off_is_not_searched() -> None:
-    cut = ended("group", ALL, exit_status=None, error="timed out", error_code=GateReason.TIMED_OUT)
-    found = judged(cut, *[run("group.all-search1", ALL, BAD)])
-    assert {(r.node, r.reason) for r in found} == {(n, GateReason.TIMED_OUT) for n in ALL}
+def hung(step: str, peers: Sequence[str]) -> RawRecord:
+    return ended(step, peers, exit_status=None, error="timed out after 183 s", error_code=GateReason.TIMED_OUT)
+
+
+def test_a_group_that_hangs_is_searched() -> None:
+    """As NVIDIA/nccl issue 1634: two nodes of eleven hang with any other."""
+    parts = [run("group.all-search2", ("n1", "n2"), GOOD), run("group.all-search3", ("n3", "n1"), GOOD), run("group.rest", ALL[:3], GOOD)]
+    bad = [hung("group.all-search2", ("n3", "n4")), hung("group.all-search3", ("n4", "n2"))]
+    found = judged(hung("group", ALL), hung("group.all-search1", ALL), *parts, *bad)
+    assert [(r.node, r.outcome, r.reason) for r in found] == [("n4", Outcome.COULD_NOT_RUN, GateReason.TIMED_OUT)]
+    assert "bad in every group that it was in, at last with n3, whose other group is good" in found[0].detail
+
+
+def test_a_group_that_hung_once_is_not_proved_by_the_next_run() -> None:
+    found = judged(hung("group", ALL), run("group.all-search1", ALL, GOOD))
+    assert {(r.node, r.outcome, r.reason) for r in found} == {(n, Outcome.COULD_NOT_RUN, GateReason.TIMED_OUT) for n in ALL}
+
+
+def test_where_every_part_hangs_nobody_is_named() -> None:
+    parts = [hung("group.all-search1", ALL), hung("group.all-search2", ALL[:2]), hung("group.all-search2", ALL[2:])]
+    found = judged(hung("group", ALL), *parts)
+    assert {(r.node, r.outcome, r.reason) for r in found} == {(n, Outcome.COULD_NOT_RUN, GateReason.TIMED_OUT) for n in ALL}
 
 
 def test_wrong_results_that_the_slow_node_does_not_show_again_stay() -> None:

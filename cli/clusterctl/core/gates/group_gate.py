@@ -122,6 +122,10 @@ class GroupGate(Gate[G]):
         """The time limit of a run over `members`."""
         return at_level(settings.timeout_s, level)
 
+    def search_limit_s(self, settings: G, level: Level, members: Sequence[Subject]) -> int:
+        """The time limit of the runs of a search in a group of `members` that hung; each of them may hang, too."""
+        return self.limit_s(settings, level, members)
+
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """The last rung."""
         return self.plan_rung(subjects, level, batches, ALL)
@@ -136,7 +140,8 @@ class GroupGate(Gate[G]):
             batch, after = next(batches), next(batches)
             for group in joined:
                 settings = self.variants(group[0])[variant]
-                planner = GroupPlanner(self, group, level, settings, "" if rung == ALL else rung, variant)
+                limit_s = self.limit_s(settings, level, group)
+                planner = GroupPlanner(self, group, level, settings, limit_s, "" if rung == ALL else rung, variant)
                 for member in group:
                     steps[member.name] = (*steps.get(member.name, ()), *planner.steps(member, batch, after))
         return GateSteps(
@@ -159,12 +164,14 @@ class GroupGate(Gate[G]):
             lead = taking.get(search.run.record.node)
             if lead is None or not lead.profile.settings_of(self).search or not {*search.run.record.peers} <= set(taking):
                 continue
-            settings = self.variants(lead)[search.variant]
+            settings, whole = self.variants(lead)[search.variant], [taking[name] for name in search.run.record.peers]
             for group in search.search.next_level():
                 members = [taking[name] for name in group]
-                planner = GroupPlanner(self, members, evidence.level, settings, search_rung(rung, number), search.variant)
+                limits = (self.search_limit_s, whole) if search.run.cut_off else (self.limit_s, members)
+                limit_s = limits[0](settings, evidence.level, limits[1])
+                planner = GroupPlanner(self, members, evidence.level, settings, limit_s, search_rung(rung, number), search.variant)
                 steps |= {member.name: planner.steps(member, batch, after) for member in members}
-                joined |= self.nvlink_groups([[taking[name] for name in search.run.record.peers]])
+                joined |= self.nvlink_groups([whole])
         return GateSteps(steps, {}, self._rendezvous(subjects[0]) if steps else None, nvlink_groups=joined)
 
     def _runs_of(

@@ -13,7 +13,7 @@ from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
-from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of
+from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of, other_networks
 from clusterctl.core.gates.nccl_rules import NCCL_ACTIONS, NcclSettings
 from clusterctl.core.gates.nccl_variants import (
     DEFAULT_VARIANTS,
@@ -45,9 +45,11 @@ if TYPE_CHECKING:
 _LEAST_NODES = 2
 # Assumed: MPI starts its daemons and NCCL connects within this time.
 _START_S = 120
+# Assumed: a run that takes so many times as long as at its floor hangs. It says something only against another one that ended in time.
+_HANGS_AFTER = 10
 _LONGEST_S = 86400
 _ONE_NAME = "name the adapters of a rail alike on all nodes (`ofed_device_names` and `ofed_device_addresses` of the role ofed), or measure nodes with equal names together"
-_UNEXPLAINED = frozenset({GateReason.EXIT_STATUS, GateReason.TOOL_FAILED})
+_UNEXPLAINED = frozenset({GateReason.EXIT_STATUS, GateReason.TOOL_FAILED, GateReason.TIMED_OUT})
 
 
 class NcclGroupSettings(GroupSettings, NcclSettings):
@@ -144,12 +146,18 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
 
     def limit_s(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> int:
         """The greater of timeout_s and start + slowdown * (the test's time at the floor); see `NcclSettings.seconds_at`."""
-        declared = super().limit_s(settings, level, members)
+        declared, at_floor_s = super().limit_s(settings, level, members), self._at_floor_s(settings, level, members)
+        return declared if at_floor_s is None else min(max(declared, _START_S + math.ceil(settings.slowdown * at_floor_s)), _LONGEST_S)
+
+    def search_limit_s(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> int:
+        """Start + 10 times the test's time at the floor: a group that hangs takes all of it, on every level of a search."""
+        limit_s, at_floor_s = self.limit_s(settings, level, members), self._at_floor_s(settings, level, members)
+        return limit_s if at_floor_s is None else min(limit_s, _START_S + math.ceil(_HANGS_AFTER * at_floor_s))
+
+    def _at_floor_s(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> float | None:
         lower = floors(applicable(self.limits_of(members[0], len(members)), len(members)))
         slowest = min((b.limit for b in lower if b.metric == "busbw" and b.op in ("", settings.collective) and b.limit > 0), default=None)
-        if slowest is None:
-            return declared
-        return min(max(declared, _START_S + math.ceil(settings.slowdown * settings.seconds_at(slowest, level))), _LONGEST_S)
+        return None if slowest is None else settings.seconds_at(slowest, level)
 
     def version_argv(self, settings: NcclGroupSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
         """Of nccl-tests."""
@@ -236,6 +244,8 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         settings = self._settings_of(evidence.subjects[run.node], variant_of(run))
         proof = Proof(run, ranks, finished)
         found = {m.name: proof.of_node(m, records.get(m.name), settings, settings.network) for m in members}
+        apart = {} if finished else other_networks({m.name: logs_of(records.get(m.name)) for m in members})
+        found |= {m.name: proof.on_other_network(m, *apart[m.name]) for m in members if m.name in apart}
         return {n: replace(r, hint=hint_for(self, r.reason, n)) if r.reason in NOT_MEASURED else r for n, r in found.items()}
 
     def _rank_records(self, run: RawRecord, evidence: Evidence) -> Mapping[str, RawRecord]:

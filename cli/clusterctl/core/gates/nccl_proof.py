@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.nccl_rules import NcclSettings, NetworkRules
     from clusterctl.core.gates.subject import Subject
@@ -38,6 +39,17 @@ def logs_of(record: RawRecord | None) -> tuple[RankLog, ...]:
         return ()
 
 
+def other_networks(logs: Mapping[str, Sequence[RankLog]]) -> dict[str, tuple[str, str]]:
+    """Node -> the network that NCCL uses there and that of most nodes, for each node that is not one of these; none without a majority.
+
+    A plug-in (`libnccl-net.so`) that only some nodes have makes their ranks wait for the others for ever (NVIDIA/nccl issue 1634).
+    """
+    networks = {name: ", ".join(sorted({log.network for log in own if log.network})) for name, own in logs.items()}
+    known = {name: network for name, network in networks.items() if network}
+    most, count = Counter(known.values()).most_common(1)[0] if known else ("", 0)
+    return {name: (network, most) for name, network in known.items() if network != most and 2 * count > len(known)}
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What is proved of a run.
@@ -57,6 +69,13 @@ class Proof:
         bad = found.outcome is not Outcome.PASS
         hint = nccl_hint(found) if bad else ""
         return replace(found, node=subject.name, peers=self.run.peers, simulated=self.run.simulated, hint=hint)
+
+    def on_other_network(self, subject: Subject, network: str, most: str) -> GateResult:
+        """A node whose ranks use another network than those of most nodes, in a run that came to no end; a hint is given."""
+        blank = GateResult(self.run.gate, subject.name, Outcome.FAIL, "transport", metric="network", found=network, expected=most)
+        detail = f"NCCL uses the network {network} there, and {most} on most nodes of the group"
+        result = replace(blank, reason=GateReason.NETWORK_DIFFERS, detail=detail, peers=self.run.peers, simulated=self.run.simulated)
+        return replace(result, hint=nccl_hint(result))
 
     def _judged(self, subject: Subject, record: RawRecord | None, settings: NcclSettings, network: NetworkRules) -> GateResult:
         blank = GateResult(self.run.gate, subject.name, Outcome.PASS, "transport", metric="transport")

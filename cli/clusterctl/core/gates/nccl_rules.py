@@ -55,6 +55,10 @@ _TRANSPORT_HINT = (
     "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF (with ConnectX-8 also ACS, `rdma_topo check`), "
     "NCCL_IB_HCA in /etc/nccl.conf"
 )
+_NETWORK_HINT = (
+    "compare with a node that uses the other network: which package has libnccl-net.so (a plug-in of HPC-X or aws-ofi-nccl), "
+    "LD_LIBRARY_PATH, and NCCL_NET_PLUGIN in /etc/nccl.conf"
+)
 
 ADAPTER_HINT = (
     "NCCL fails over {device} alone: reseat it and its cable, check its firmware and its PCIe settings, then `clusterctl burnin {node} --level full`; "
@@ -278,6 +282,8 @@ def nccl_hint(result: GateResult) -> str:
     """The next action for a rule that did not pass."""
     if result.rule == "correctness":
         return ADVICE.corruption
+    if result.reason is GateReason.NETWORK_DIFFERS:
+        return _NETWORK_HINT
     if result.rule == "transport" and result.expected == _OVER_SHARP:
         return ADVICE.no_sharp
     if result.rule == "transport":

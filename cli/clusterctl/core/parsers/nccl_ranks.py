@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _TOOL = "nccl_ranks"
+_NETWORK = re.compile(r"\bUsing network (\S+)")
 _COMPLETE = re.compile(r"\brank (\d{1,7}) nranks (\d{1,7}) .*Init COMPLETE")
 
 
@@ -27,6 +28,7 @@ class RankLog:
         ranks: the size of the communicator.
         channels: kind of channel -> the number of lines that show one.
         clique: how many ranks share its NVLink domain; 0 if it does not say.
+        network: `IB`, or as a plug-in calls itself (`IBext_v8`, `AWS Libfabric`: its first word); empty if it does not say.
     """
 
     file: str
@@ -35,6 +37,7 @@ class RankLog:
     channels: Mapping[str, int] = field(hash=False)
     clique: int
     warnings: tuple[str, ...]
+    network: str = ""
 
 
 def read_rank_logs(text: str) -> tuple[RankLog, ...]:
@@ -51,7 +54,7 @@ def read_rank_logs(text: str) -> tuple[RankLog, ...]:
 
 
 def _rank_log(name: str, lines: Iterable[str]) -> RankLog:
-    rank, ranks, clique = None, 0, 0
+    rank, ranks, clique, network = None, 0, 0, ""
     channels: Counter[str] = Counter()
     warnings = []
     for line in lines:
@@ -59,6 +62,8 @@ def _rank_log(name: str, lines: Iterable[str]) -> RankLog:
             rank, ranks = int(complete[1]), int(complete[2])
         channels += channels_in(line)
         clique = clique_in(line) or clique
+        if using := _NETWORK.search(line):
+            network = using[1]
         if "NCCL WARN" in line:
             warnings.append(line)
-    return RankLog(name, rank, ranks, channels, clique, tuple(warnings))
+    return RankLog(name, rank, ranks, channels, clique, tuple(warnings), network)

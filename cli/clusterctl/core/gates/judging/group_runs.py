@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.subject import Subject
 
-# Of a run that the tool itself ended. One that hangs takes all of its time on every level of a search, and is not searched.
-_ENDED_BY_TOOL = frozenset(
-    {GateReason.EXIT_STATUS, GateReason.TOOL_FAILED, GateReason.NVLINK_UNUSABLE, GateReason.NVLS_UNUSABLE, GateReason.FABRIC_NOT_READY}
+# Of a run that the tool itself ended, or that hung.
+_ENDED_EARLY = frozenset(
+    {
+        GateReason.EXIT_STATUS,
+        GateReason.TOOL_FAILED,
+        GateReason.NVLINK_UNUSABLE,
+        GateReason.NVLS_UNUSABLE,
+        GateReason.FABRIC_NOT_READY,
+        GateReason.TIMED_OUT,
+    }
 )
 _ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is to blame: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
 # Memory is shared between every two of them, so a member that lacks one other is good in each group without that one.
@@ -57,13 +64,18 @@ class GroupRun:
         return any(v.outcome is Outcome.PASS for v in self.verdicts)
 
     @property
+    def cut_off(self) -> bool:
+        """It was ended at its time limit."""
+        return any(v.reason is GateReason.TIMED_OUT for v in self.verdicts)
+
+    @property
     def named(self) -> frozenset[str]:
         """The nodes that their own records show to be at fault."""
         return frozenset(name for name, proof in self.proofs.items() if proof.outcome is Outcome.FAIL)
 
     @property
     def state(self) -> GroupState:
-        """Bad where the tool failed, or a verdict of it is a fail (below the floor, wrong results), and no node's own record explains it."""
+        """Bad where the tool failed or hung, or a verdict of it is a fail (below the floor, wrong results), and no node's own record explains it."""
         if self.named or self.own_errors:
             return GroupState.UNKNOWN
         outcomes = {v.outcome for v in self.verdicts}
@@ -123,7 +135,7 @@ def by_search(
 
 
 def _is_bad(verdict: GateResult) -> bool:
-    return verdict.outcome is Outcome.FAIL or (verdict.outcome is Outcome.COULD_NOT_RUN and verdict.reason in _ENDED_BY_TOOL)
+    return verdict.outcome is Outcome.FAIL or (verdict.outcome is Outcome.COULD_NOT_RUN and verdict.reason in _ENDED_EARLY)
 
 
 def latest(runs: Sequence[GroupRun]) -> Mapping[str, Sequence[GroupRun]]:

@@ -128,6 +128,7 @@ class GroupPlanner:
 
     Attributes:
         settings: of the variant.
+        limit_s: the time limit of the run.
         rung: as in the names of its steps; empty for the last one.
         variant: the same for several runs of a rung; empty for the plain one.
     """
@@ -136,6 +137,7 @@ class GroupPlanner:
     members: Sequence[Subject]
     level: Level
     settings: Any
+    limit_s: int
     rung: str
     variant: str = ""
 
@@ -158,7 +160,7 @@ class GroupPlanner:
             tool=self.gate.tool,
             side=Side.SOLO,
             argv=self.gate.variant_argv(settings, self.level, self.members, self.variant),
-            timeout_s=self.gate.limit_s(settings, self.level, self.members),
+            timeout_s=self.limit_s,
             batch=batch,
             peers=tuple(m.name for m in self.members),
             version_argv=self.gate.version_argv(settings),
@@ -177,7 +179,7 @@ class GroupPlanner:
             tool=self.gate.tool,
             side=Side.MEMBER,
             argv=self.gate.member_argv,
-            timeout_s=self.gate.limit_s(settings, self.level, self.members) + _MEMBER_MARGIN_S,
+            timeout_s=self.limit_s + _MEMBER_MARGIN_S,
             batch=batch,
             peer=lead.name,
             peer_address=lead.address,
