@@ -102,7 +102,8 @@ def test_the_next_run_ends_the_one_before_on_every_node_and_then_measures(
     assert sleepers(str(tmp_path)) == []
     if agents_live:
         ends = [one.end() for one in first]
-        assert {r.error_code for end in ends for r in end.values()} <= {GateReason.INTERRUPTED, GateReason.PEER_SILENT}
+        # A program may be gone by a signal before its own agent is told to end.
+        assert {r.error_code for end in ends for r in end.values()} <= {GateReason.INTERRUPTED, GateReason.PEER_SILENT, GateReason.KILLED}
         assert not [r for end in ends for r in end.values() if r.exit_status == 0]
 
 
