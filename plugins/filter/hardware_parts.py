@@ -46,8 +46,8 @@ def shortages(declared: dict[str, Any], sources: dict[str, str]) -> list[str]:
 
     Args:
         declared: the role's arguments by name.
-        sources: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines, of /etc/os-release, too), `lsblk` (JSON), `nvidia_smi` (CSV;
-            empty without a driver).
+        sources: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines, of /etc/os-release, too, and of `vpd` of functions that manage
+            NVSwitches), `lsblk` (JSON), `nvidia_smi` (CSV; empty without a driver).
     """
     lines = sources["sysfs"].splitlines()
     files = {path: value for path, _, value in (line.rpartition(":") for line in lines)}
@@ -77,7 +77,8 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
     cpu = _lscpu(sources["lscpu"])
     gpus = [p for p in _functions(files, _GPU_CLASSES) if files.get(p + "vendor") == _NVIDIA]
     # Independent of names: the RDMA devices of a loaded driver; without a driver the PCI functions that could become one.
-    hcas = [p for p in files if _HCA_FIRMWARE.fullmatch(p)] or _functions(files, _HCA_CLASSES)
+    found = [p[: -len("fw_ver")] for p in files if _HCA_FIRMWARE.fullmatch(p)] or _functions(files, _HCA_CLASSES)
+    hcas = [folder for folder in found if folder + "vpd" not in files]
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: _number(cpu.get("Socket(s)", ""))),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: _number(cpu.get("Core(s) per socket", ""))),

@@ -32,6 +32,8 @@ AER_TOTALS = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", 
 EDAC_COUNTERS = ("mc*/[uc]e_count", "mc*/ce_noinfo_count", "mc*/dimm*/dimm_ce_count", "mc*/rank*/dimm_ce_count")
 # Fabric Manager User Guide: the function of a ConnectX-7 of the baseboard that manages NVSwitches has this in its product data.
 SWITCH_MANAGEMENT, PRODUCT_DATA = b"SMDL=SW_MNG", 4096
+# A second device of an adapter, for subnet managers of XDR fabrics, with a port for each plane of its link (rdma-dev.8). Assumed: its name begins so.
+SMI = "smi"
 HW_COUNTERS = ("local_ack_timeout_err", "packet_seq_err", "out_of_sequence", "roce_slow_restart", "rnr_nak_retry_err")
 
 
@@ -108,8 +110,11 @@ def rates_gbps(sys_root: Path = Path("/sys")) -> dict[str, float]:
 
 @functools.lru_cache(maxsize=None)  # noqa: UP033 Python 3.8; the device returns it word by word
 def port_name(port: Path) -> str:
-    """`mlx5_0/1`; `NVSwitch mlx5_8/1` for a link to the NVSwitches of the baseboard, which no cable carries."""
+    """`mlx5_0/1`; `mlx5_0/plane 2`; `NVSwitch mlx5_8/1` for a link to the NVSwitches of the baseboard, which no cable carries."""
     device = port.parents[1]
+    adapters = sorted(d.name for d in (device / "device/infiniband").glob("*") if not d.name.startswith(SMI))
+    if device.name.startswith(SMI) and adapters:
+        return f"{adapters[0]}/plane {port.name}"
     try:
         with (device / "device/vpd").open("rb") as file:
             product = file.read(PRODUCT_DATA)

@@ -26,14 +26,23 @@ NODES = ("n1", "n2", "n3")
 
 
 def judged(
-    errors: Mapping[tuple[str, str], int], counter: str = "port_rcv_errors", nodes: tuple[str, ...] = NODES, *, before: bool = False
+    errors: Mapping[tuple[str, str], int],
+    counter: str = "port_rcv_errors",
+    nodes: tuple[str, ...] = NODES,
+    *,
+    before: bool = False,
+    more: tuple[str, ...] = (),
 ) -> list[GateResult]:
-    """Three nodes with eight ports each, after five minutes of load; `errors`: (node, port) -> growth, or the count `before` the load, five minutes after the boot."""
+    """Three nodes with eight ports each, after five minutes of load; `errors`: (node, port) -> growth, or the count `before` the load, five minutes after the boot.
+
+    `more`: other devices that have the counter.
+    """
     subjects = [subject_of(node(n, rails=8, gpus=0, hardware_remapped_rows_max=512), TODAY) for n in nodes]
     runs = []
     for name in nodes:
         counted = [
-            {p: {"link_downed": 0, counter: errors.get((name, p), 0) if late or before else 0} for p in PORTS} for late in (False, True)
+            {p: {"link_downed": 0, counter: errors.get((name, p), 0) if late or before else 0} for p in (*PORTS, *more)}
+            for late in (False, True)
         ]
         for step, minutes, counters in (("before", 5, counted[0]), ("after.nodes", 10, counted[1])):
             text = json.dumps(json.loads(snapshot(minutes, counters=counters)) | {"rates_gbps": dict.fromkeys(PORTS, 400.0)})
@@ -65,6 +74,12 @@ def test_a_port_that_errs_alone_is_shown_and_holds_nobody() -> None:
 )
 def test_who_is_alone(errors: dict[tuple[str, str], int], shown: list[str]) -> None:
     assert [r.node for r in judged(errors)] == shown
+
+
+def test_the_plane_that_a_port_has_its_errors_from_is_not_its_equal() -> None:
+    planes = tuple(f"mlx5_{i}/plane 1" for i in range(8))
+    (found,) = judged({("n2", "mlx5_3/1"): 90, ("n2", "mlx5_3/plane 1"): 90}, more=planes)
+    assert (found.device, found.expected) == ("mlx5_3/1", "<= 0, as of almost all of its 23 equals")
 
 
 def test_two_of_forty_ports_are_a_twentieth() -> None:

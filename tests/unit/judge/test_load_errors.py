@@ -15,6 +15,7 @@ import yaml
 from clusterctl.core.gates.error_actions import SWITCH_LINK
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.core.lemons.owners import device_key
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
@@ -298,6 +299,21 @@ def test_a_port_to_the_nvswitches_is_no_port_of_an_adapter(tmp_path: Path) -> No
     script = agent_script()
     assert script.counters(tmp_path) == {"mlx5_0/1": {"link_downed": 2}, f"{SWITCH_LINK}mlx5_8/1": {"link_downed": 2}}
     assert script.rates_gbps(tmp_path) == {"mlx5_0/1": 400.0, f"{SWITCH_LINK}mlx5_8/1": 400.0}
+
+
+def test_a_plane_is_one_of_its_adapter(tmp_path: Path) -> None:
+    """XDR: the device that subnet managers have beside mlx5_4 counts the planes of its link (Linux, process_pma_cmd of mlx5/mad.c)."""
+    function = tmp_path / "bus/pci/devices/0000:18:00.0"
+    for name in ("mlx5_4", "smi1"):
+        for port in (1, 2) if name == "smi1" else (1,):
+            counters = tmp_path / "class/infiniband" / name / f"ports/{port}/counters"
+            counters.mkdir(parents=True)
+            (counters / "link_downed").write_text(f"{port}\n")
+        (function / "infiniband" / name).mkdir(parents=True)
+        (tmp_path / "class/infiniband" / name / "device").symlink_to(function)
+    found = agent_script().counters(tmp_path)
+    assert found == {"mlx5_4/1": {"link_downed": 1}, "mlx5_4/plane 1": {"link_downed": 1}, "mlx5_4/plane 2": {"link_downed": 2}}
+    assert {device_key(name) for name in found} == {"mlx5_4"}
 
 
 def test_the_script_reads_sysfs(tmp_path: Path) -> None:

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
-from typing import Any
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
+from support.checks import write_files
 from support.filters import filter_plugin
 from support.gpu_node import declared
 from support.recorded import recorded
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 plugin = filter_plugin("hardware_parts")
 GPU = "{i}, NVIDIA H100 80GB HBM3, 81559, 96.00.CF.00.01, 5, 16"
@@ -58,6 +65,31 @@ def test_another_machine_than_the_declared_one_is_refused(changes: dict[str, Any
 def test_the_device_of_a_subnet_manager_does_not_stand_for_a_missing_adapter() -> None:
     text = sources()["sysfs"].replace("/sys/class/infiniband/mlx5_7/", "/sys/class/infiniband/smi1/")
     assert plugin.shortages(spec(), sources(sysfs=text)) == ["HCAs: declared 8, found 7"]
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["with a driver", "without a driver"])
+def test_a_function_that_manages_nvswitches_does_not_stand_for_a_missing_adapter(loaded: bool) -> None:
+    """HGX B200: four functions of the baseboard are on the bus and in /sys/class/infiniband beside the adapters (Fabric Manager User Guide)."""
+    function, name = "/sys/bus/pci/devices/0000:27:00.0", "/sys/class/infiniband/mlx5_7"
+    lines = [f"{function}/vpd:SW_MNG", f"{name}/vpd:SW_MNG", *sources()["sysfs"].splitlines()]
+    text = "\n".join(x for x in lines if loaded or "infiniband" not in x)
+    assert plugin.shortages(spec(), sources(sysfs=text)) == ["HCAs: declared 8, found 7"]
+
+
+def test_the_role_reads_which_functions_manage_nvswitches(tmp_path: Path) -> None:
+    products = {
+        "0000:05:00.0/vpd": "SMDL=SW_MNG",
+        "0000:18:00.0/vpd": "CX7",
+        "0000:05:00.0/infiniband/mlx5_3/x": "",
+        "0000:18:00.0/infiniband/mlx5_0/x": "",
+    }
+    write_files(tmp_path, {f"/sys/bus/pci/devices/{path}": text for path, text in products.items()})
+    write_files(tmp_path, {f"/sys/bus/pci/devices/{a}/vendor": "0x15b3" for a in ("0000:05:00.0", "0000:18:00.0")})
+    tasks = yaml.safe_load((ROOT / "roles/hardware/tasks/read.yml").read_text())
+    script = next(t["ansible.builtin.shell"]["cmd"] for t in tasks if "ansible.builtin.shell" in t)
+    done = subprocess.run(["sh", "-c", script.replace("/sys/bus", f"{tmp_path}/sys/bus")], capture_output=True, text=True, check=True)
+    found = [line.replace(str(tmp_path), "") for line in done.stdout.splitlines() if "vpd" in line]
+    assert found == ["/sys/bus/pci/devices/0000:05:00.0/vpd:SW_MNG", "/sys/class/infiniband/mlx5_3/vpd:SW_MNG"]
 
 
 def test_the_declared_machine_is_one_of_several() -> None:

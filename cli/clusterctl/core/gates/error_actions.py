@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # What error_snapshot.py writes before the name of a port that leads to the NVSwitches.
 SWITCH_LINK = "NVSwitch "
+# What it writes between the name of an adapter and the number of a plane of its link: counters of the adapter's port in parts.
+PLANE = "/plane "
 _AGAIN = "then burn in again"
 # NVIDIA GPU Memory Error Management: a remapping takes effect at a reset, a failed one is the criterion of an RMA; NVSentinel has the same for DCGM's errors.
 _RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from clusterctl.core.gates.error_actions import SWITCH_LINK
+from clusterctl.core.gates.error_actions import PLANE, SWITCH_LINK
 from clusterctl.core.gates.error_limits import LINK, Per, is_unknown_link_counter
 from clusterctl.core.gates.judging.errors_alone import COMPARED, Counted
 from clusterctl.core.gates.judging.errors_before import counted_before
@@ -165,7 +165,7 @@ def _grown(this: _Comparison, device: str, counter: str, then: float, now: float
 def _compared(
     this: _Comparison, device: str, then: Mapping[str, float], now: Mapping[str, float]
 ) -> Iterator[tuple[tuple[str, str], Counted]]:
-    for counter in COMPARED.intersection(then, now) if not device.startswith(SWITCH_LINK) else ():
+    for counter in COMPARED.intersection(then, now) if not device.startswith(SWITCH_LINK) and PLANE not in device else ():
         limit = this.allowed.limits.get(counter)
         most = limit.over(this.minutes, this.after.rates_gbps.get(device, 0.0)) if limit else None
         yield (device, counter), Counted(_growth(then[counter], now[counter]), most)
