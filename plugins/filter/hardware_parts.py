@@ -53,7 +53,9 @@ def shortages(declared: dict[str, Any], sources: dict[str, str]) -> list[str]:
     files = {path: value for path, _, value in (line.rpartition(":") for line in lines)}
     release = parse_os_release("\n".join(line[len(_RELEASE) :] for line in lines if line.startswith(_RELEASE)))
     missing = [*_platform(declared, sources, files, release), *_counted(declared, sources, files)]
-    for hca in declared["hardware_hcas"]:
+    # One row for each port: what is counted is adapters.
+    adapters = {hca["name"]: hca for hca in declared["hardware_hcas"]}
+    for hca in adapters.values():
         missing += _hca(hca, files)
     return missing + [line for row in sources["nvidia_smi"].splitlines() for line in _gpu(declared, row)]
 
@@ -88,7 +90,7 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
         "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(sources["lsblk"], files)),
     }
     for argument, (what, count) in counts.items():
-        expected = len(declared[argument]) if isinstance(declared[argument], list) else declared[argument]
+        expected = len({hca["name"] for hca in declared[argument]}) if isinstance(declared[argument], list) else declared[argument]
         if not expected:
             continue
         found = count()

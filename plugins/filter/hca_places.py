@@ -65,7 +65,10 @@ def misplaced(hcas: Sequence[Mapping[str, Any]], text: str) -> list[str]:
         text: what roles/shared/tasks/hca_places.yml reads on the node.
     """
     found = places(text)
-    return [line for hca in hcas for line in (_at_address(hca, found) if hca.get("pci") else _beside_gpu(hca, found))]
+    adapters = {hca["name"]: hca for hca in reversed(hcas)}  # the first of its rows, each of which is a port
+    return [
+        line for hca in reversed(adapters.values()) for line in (_at_address(hca, found) if hca.get("pci") else _beside_gpu(hca, found))
+    ]
 
 
 def label(hca: Mapping[str, Any]) -> str:

@@ -80,9 +80,9 @@ def _cabling(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
-    rates = {h["name"]: float(h["rate_gbps"]) for h in v.get("hardware_hcas") or []}
+    rates = {(h["name"], h.get("port") or 1): float(h["rate_gbps"]) for h in v.get("hardware_hcas") or []}
     for i, port in enumerate(v["infiniband_ports"]):
-        other = rates.get(port["device"])
+        other = rates.get((port["device"], port.get("port") or 1))
         if other is not None and other != float(port["rate_gbps"]):
             yield f"infiniband_ports[{i}].rate_gbps", f"is {port['rate_gbps']:g}, but hardware_hcas has {other:g} for {port['device']}"
     collnet = str((v.get("nccl_settings") or {}).get("NCCL_COLLNET_ENABLE", "0"))

@@ -4,7 +4,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_tools.util_linux import LSBLK, UnreadableInventoryError, parse_nvme_data_disks
-from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
+from clusterctl_validators import hardware_kernel_log, hca_ports, pcie, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.disk_errors import is_local
 from clusterctl_validators.finding import Severity
@@ -15,7 +15,6 @@ from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_processors, judge_release
 from clusterctl_validators.hardware_memory import judge_memory, judge_numa_nodes
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
-from clusterctl_validators.hca_place import absence_hint, judge_place, manages_nvswitches
 from clusterctl_validators.kept_parts import keep_parts
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import UNDECLARED, Record
@@ -37,7 +36,6 @@ VERSIONS = {
 
 _NO_GPUS = "no GPUs are declared for this node"
 _RESEAT = "power off the node and reseat it; if the fault remains, RMA"
-_CABLE = "reseat or replace the cable and transceivers on both ends, then the HCA, then the switch port"
 
 
 def _gpus(spec: Spec, reader: GpuReader, record: Record, check: str) -> Tuple[Gpu, ...]:
@@ -243,39 +241,7 @@ def test_nvlink_flaps(spec: Spec, record: Record, probe: Probe) -> None:
 def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_hcas"]:
         record.not_applicable("hardware.hcas", UNDECLARED)
-    for hca in spec["hardware_hcas"]:
-        at = "hardware.hca[{}].".format(hca["name"])
-        port = rdma_sysfs.read_port(probe, hca["name"])
-        judge_place(record, probe, at, hca)
-        if port is None:
-            hint = absence_hint(probe, hca)
-            record.ok(at + "present", False, expected="present", found="absent", severity=Severity.CRITICAL, hint=hint)
-            continue
-        # A declared address is a better proof, and needs no word of the device.
-        if not hca.get("pci") and manages_nvswitches(probe, hca["name"]):
-            hint = "an adapter is missing, so the names of others moved up, or hardware_hcas names the wrong devices: declare `pci`"
-            found = "a link to the NVSwitches of the baseboard"
-            record.ok(at + "present", False, expected="present", found=found, severity=Severity.CRITICAL, hint=hint)
-            continue
-        record.ok(at + "present", True, expected="present", found="present", severity=Severity.CRITICAL)
-        link = "{}: {}".format(hca["name"], _CABLE)
-        record.equal(at + "state", "ACTIVE", port.state, severity=Severity.CRITICAL, hint=link + "; INIT means no subnet manager")
-        record.equal(at + "phys_state", "LinkUp", port.phys_state, severity=Severity.CRITICAL, hint=link)
-        layer = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet), then reset the HCA"
-        record.equal(at + "link_layer", hca["link_layer"], port.link_layer, severity=Severity.CRITICAL, hint=layer)
-        if port.rate_gbps is None:
-            record.could_not_run(at + "rate_gbps", "the kernel shows no rate", Severity.CRITICAL)
-        else:
-            record.ok(
-                at + "rate_gbps",
-                port.rate_gbps >= hca["rate_gbps"],
-                expected="{:g}".format(hca["rate_gbps"]),
-                found="{:g}".format(port.rate_gbps),
-                severity=Severity.CRITICAL,
-                hint=link,
-            )
-        if hca.get("firmware"):
-            record.equal(at + "firmware", hca["firmware"], port.firmware, hint="flash the pinned firmware, then reset the HCA")
+    hca_ports.judge_hcas(spec["hardware_hcas"], record, probe)
 
 
 def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
@@ -323,7 +289,7 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
     """The links of HCAs and NVMe disks; the GPUs' are in test_gpu_parts."""
-    for hca in spec["hardware_hcas"]:
+    for hca in hca_ports.devices(spec["hardware_hcas"]):
         device = hca_device(hca["name"])
         if probe.read(device + "/vendor") is not None:  # test_hcas reports an absent one
             at = "hardware.hca[{}].".format(hca["name"])
@@ -341,7 +307,7 @@ def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
 def test_pcie_path(spec: Spec, record: Record, probe: Probe) -> None:
     """The lanes of every link from a GPU or an HCA to its root port; test_pcie_links has the HCAs' own."""
     gpus = reader_of(probe, spec["hardware_gpu_vendor"]).on_pci() if spec["hardware_gpus"] else []
-    judge_widths(record, probe, gpus, [hca_device(hca["name"]) for hca in spec["hardware_hcas"]])
+    judge_widths(record, probe, gpus, [hca_device(hca["name"]) for hca in hca_ports.devices(spec["hardware_hcas"])])
 
 
 def test_iommu(spec: Spec, record: Record, probe: Probe) -> None:

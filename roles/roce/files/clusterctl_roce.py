@@ -117,11 +117,20 @@ class Rail:
         self.interface = rail["interface"] or self._interface()
 
     def _interface(self) -> str:
-        """The interface of the port: of several on one PCI function, the one with the matching dev_port."""
+        """The interface of the port: of several on one PCI function, the one with the matching dev_port, else that of the port's first GID."""
         found_here = sorted(Path(self.sysfs, "device", "net").glob("*"))
-        same = [p for p in found_here if len(found_here) == 1 or read_file(f"{p}/dev_port") == str(int(self.port) - 1)]
+        alone = len(found_here) == 1
+        same = [p for p in found_here if (alone and self.port == "1") or read_file(f"{p}/dev_port") == str(int(self.port) - 1)]
         own = [p for p in same if not is_made_of_it(p)] if len(same) > 1 else same
-        return (own or same)[0].name if same else ""
+        if same:
+            return (own or same)[0].name
+        return self._of_first_gid() or (found_here[0].name if alone else "")
+
+    def _of_first_gid(self) -> str:
+        try:
+            return read_file(f"{self.sysfs}/ports/{self.port}/gid_attrs/ndevs/0")
+        except UnansweredError:
+            return ""  # the kernel refuses to show that of an empty GID
 
     def settings(self) -> Iterator[Setting]:
         """All declared settings, in the order in which they can be written."""

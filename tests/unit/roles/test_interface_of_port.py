@@ -47,7 +47,7 @@ def by_infiniband(root: Path, port: int) -> str:
     ("files", "port", "found"),
     [
         ({}, 1, ""),
-        ({"rail0/address": "x"}, 2, "rail0"),
+        ({"rail0/dev_port": "0"}, 2, "rail0"),
         ({"ens1np0/dev_port": "0", "ens1np1/dev_port": "1"}, 2, "ens1np1"),
         # Since Linux 5.8 the representors of VFs and SFs are below the adapter's own function (k8snetworkplumbingwg/sriov-network-operator, tryGetInterfaceName).
         (
@@ -69,6 +69,24 @@ def by_infiniband(root: Path, port: int) -> str:
 )
 def test_interface(read: Callable[[Path, int], str], files: dict[str, str], port: int, found: str, tmp_path: Path) -> None:
     assert read(write_files(tmp_path, {f"{NET}/{name}": text for name, text in files.items()}), port) == found
+
+
+@pytest.mark.parametrize("read", [by_validator, by_roce])
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        # HGX B300, planes on ports 3, 6, 9 and 12: numbers of interfaces say nothing, the port's own table does (scitix/sichek pull 98).
+        ({"eth_r0_p0/dev_port": "0", "eth_r0_p1/dev_port": "0"}, "eth_r0_p1"),
+        ({}, "eth_r0_p1"),
+        ({"eth_r0_p0/dev_port": "0"}, "eth_r0_p1"),
+        # Where the number says something, it counts, as for a port in a bond.
+        ({"rail0/dev_port": "0", "rail1/dev_port": "5"}, "rail1"),
+    ],
+    ids=["planes", "of_other_functions", "of_another_function", "by_number"],
+)
+def test_an_interface_that_no_number_names(read: Callable[[Path, int], str], files: dict[str, str], found: str, tmp_path: Path) -> None:
+    table = "/sys/class/infiniband/mlx5_0/ports/6/gid_attrs/ndevs/0"
+    assert read(write_files(tmp_path, {table: "eth_r0_p1\n", **{f"{NET}/{name}": text for name, text in files.items()}}), 6) == found
 
 
 @pytest.mark.parametrize("read", [by_validator, by_roce, by_infiniband])

@@ -96,7 +96,8 @@ def variant_runs(variants: Mapping[str, NcclVariant], hcas: Sequence[Hca]) -> di
 
 
 def _over(variant: NcclVariant, hca: Hca) -> NcclVariant:
-    return variant.model_copy(update={"environment": {**variant.environment, "NCCL_IB_HCA": f"={hca.name}"}})
+    name = f"{hca.device}:{hca.port}" if hca.port != 1 else hca.device
+    return variant.model_copy(update={"environment": {**variant.environment, "NCCL_IB_HCA": f"={name}"}})
 
 
 def declared_name(run: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import Field
 
 from clusterctl.core.gates.pair_gate import PairGate, PairSettings
+from clusterctl.core.gates.planning.devices import rdma_device_of
 from clusterctl.core.gates.settings import Count  # noqa: TC001 pydantic evaluates the annotations
 from clusterctl.model.gate_reason import GateReason
 
@@ -54,7 +55,7 @@ class PerftestGate(PairGate[T]):
 
     def is_planned(self, settings: T, device: str, sample: Sample) -> bool:
         """Perftest prints its operation, the message size and the device; an output without them lost its beginning."""
-        return (sample.op, sample.size_bytes, sample.device) == (self.operation(settings), settings.size_bytes, device)
+        return (sample.op, sample.size_bytes, sample.device) == (self.operation(settings), settings.size_bytes, rdma_device_of(device))
 
     def failure_reason(self, record: RawRecord) -> GateReason:
         """A side that finds no other one, or loses it, learns nothing about its own link."""
@@ -66,7 +67,8 @@ class PerftestGate(PairGate[T]):
 
 def side_argv(settings: PerftestSettings, hca: Hca, port: int, own: Sequence[str], server: str) -> tuple[str, ...]:
     """One side of a run with the `own` options of its gate; `server` is empty on the server."""
-    words = [settings.test, "-d", hca.name, "-p", str(port), "-s", str(settings.size_bytes), *own]
+    at = ["-d", hca.device, *(["-i", str(hca.port)] if hca.port != 1 else [])]
+    words = [settings.test, *at, "-p", str(port), "-s", str(settings.size_bytes), *own]
     if settings.gid_index is not None:
         words += ["-x", str(settings.gid_index)]
     if settings.traffic_class is not None:

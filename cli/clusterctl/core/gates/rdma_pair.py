@@ -52,7 +52,7 @@ class RdmaPair(PerftestGate[RdmaPairSettings]):
         """The cable, by its port on the node."""
         half = any(_HALF[0] < value / hca.rate_gbps < _HALF[1] for value in values)
         what = "it runs at half its rate: see" if half else "see"
-        return f"{what} rate and width in `ibstat {hca.name}`, reseat or replace the cable on port {hca.rail + 1}, then `{again}`"
+        return f"{what} rate and width in `ibstat {hca.name.replace('/', ' ')}`, reseat or replace the cable on port {hca.rail + 1}, then `{again}`"
 
     def line_rate(self, baseline: Baseline, settings: RdmaPairSettings, hcas: Sequence[Hca], gpus: int) -> float | None:  # noqa: ARG002
         """The rate of the slowest HCA."""

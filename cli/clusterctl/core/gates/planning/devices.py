@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.model.errors import GatesInvalidError
 from clusterctl.model.problem import Problem
 from clusterctl_validators.gpu_vendor import DEFAULT
+from clusterctl_validators.hca_ports import label
 
 if TYPE_CHECKING:
     from clusterctl.model.node import Node
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hca:
-    """One RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate, `gpu` the near GPU.
+    """One port of an RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate, `gpu` the near GPU.
 
     Attributes:
+        name: `mlx5_0`; `roce_r0/3` for port 3 of a device whose planes are its ports.
         gpu_assumed: nobody declared the near GPU, so it is the one with the number of the rail; the role `hardware` checks declared ones only.
     """
 
@@ -28,6 +30,21 @@ class Hca:
     rate_gbps: float
     gpu: int = 0
     gpu_assumed: bool = False
+
+    @property
+    def device(self) -> str:
+        """As the kernel names it."""
+        return rdma_device_of(self.name)
+
+    @property
+    def port(self) -> int:
+        """The port of the device."""
+        return int(self.name.partition("/")[2] or 1)
+
+
+def rdma_device_of(name: str) -> str:
+    """The device of a port that is named `roce_r0/3`."""
+    return name.partition("/")[0]
 
 
 def hcas_of(node: Node) -> tuple[Hca, ...]:
@@ -84,7 +101,7 @@ def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
         # What a profile leaves out, the role's argument specification has as null.
         rail = len(found) if entry.get("rail") is None else int(entry["rail"])
         gpu = rail if entry.get("gpu") is None else int(entry["gpu"])
-        found.append(Hca(str(entry["name"]), rail, float(rate), gpu, entry.get("gpu") is None))
+        found.append(Hca(label(entry), rail, float(rate), gpu, entry.get("gpu") is None))
     twice = [h for h in found if sum(o.rail == h.rail for o in found) > 1]
     if twice:
         raise _wrong(owner, "hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")

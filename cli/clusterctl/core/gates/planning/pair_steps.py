@@ -107,7 +107,7 @@ class PairPlanner:
             peer_address=peer.address,
             port=meeting.port,
             version_argv=self.gate.version_argv(self.settings),
-            near=own.name if self.settings.pin else "",
+            near=own.device if self.settings.pin else "",
             exclusive=True,
             shares_with=self.gate.shares_with(meeting.client if side is Side.CLIENT else meeting.server),
         )
