@@ -4,6 +4,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 from clusterctl_tools.lspci import UnreadableBridgesError
 from clusterctl_tools.setpci import DeviceControl, UnreadableRegisterError
+from clusterctl_validators import data_direct
 from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
@@ -70,6 +71,14 @@ def test_acs(spec: Spec, record: Record, probe: Probe) -> None:
     else:
         wrong = redirecting if declared == "disabled" else [a for a in able if a not in redirecting]
         record.ok(check, not wrong, expected=declared, found=found, hint=_HINTS[declared])
+
+
+def test_data_direct(spec: Spec, record: Record, probe: Probe) -> None:
+    """Whether the ports between GPUs and Data Direct functions have ACS as GPUDirect needs it; the role refuses to switch it off there."""
+    if spec["pcie_acs"] == "disabled":
+        record.not_applicable(data_direct.CHECK, "ACS is declared disabled")
+    else:
+        data_direct.judge(record, probe)
 
 
 def test_relaxed_ordering(spec: Spec, record: Record, probe: Probe) -> None:
