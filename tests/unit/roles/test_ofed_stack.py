@@ -61,6 +61,15 @@ def test_invalid_input_is_refused_with_a_reason(name: str) -> None:
     assert any(CASES[name]["reason"] in e for e in errors), errors
 
 
+@pytest.mark.parametrize(("version", "driver"), [("3.3.0", "26.01-1.0.0"), ("3.4.1", "26.04-0.8.5"), ("3.5.0", "26.07-0.7.7")])
+def test_current_releases_drive_every_adapter_of_a_gpu_node(version: str, driver: str) -> None:
+    """BlueField-3 (a2dc) and 4 (a2df), ConnectX-7 to 9; package versions as `26.01.OFED.26.01.1.0.0.1` of DOCA 3.3.0."""
+    series, _, build = driver.partition("-")
+    package = {"name": "mlnx-ofed-kernel-dkms", "version": f"{series}.OFED.{series}.{build}.1-1"}
+    adapters = {f"0000:{bus}:00.0": bus for bus in ("1021", "1023", "1025", "a2dc", "a2df", "101e")}
+    assert refusals({"stack": {"version": version, "driver": driver}, "packages": [package], "adapters": adapters}) == []
+
+
 def test_virtual_functions_have_an_id_of_no_generation() -> None:
     assert refusals({"adapters": {"0000:18:00.1": "101e"}}) == []
 
