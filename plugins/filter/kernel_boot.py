@@ -10,6 +10,7 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.ke
     as_words,
     canonical,
     declared_values,
+    kernel_words,
     managed,
     options,
     parse_canonical,
@@ -73,6 +74,47 @@ def cmdline_pattern(name: str, words: list[str]) -> str:
     if not declared:
         return f"{spelled}|{spelled}=*"
     return "|".join(f"{spelled}={before}{option}{after}" for option in declared for before in ("", "*,") for after in ("", "=*", ",*"))
+
+
+def grubby_updates(text: str, names: list[str], words: list[str]) -> list[list[str]]:
+    """The options of each call of grubby that puts words on the command lines, and keeps what other programs added to a parameter whose words add up.
+
+    Args:
+        text: the output of `grubby --info=ALL`.
+        names: the declared parameters. Grubby takes all values of one away by its name, also where it adds one (update_args of grubby-bls).
+        words: what is declared, as of `cmdline_words`.
+    """
+    kept = {entry.kernel: _words_of_others(entry.args, words) for entry in grub.parse_grubby(text)}
+    first = next(iter(kept.values()), [])
+    calls = [["--update-kernel=ALL", f"--remove-args={' '.join(names)}"]]
+    # Only a call for all entries reaches those of later kernels (/etc/kernel/cmdline).
+    if first or words:
+        calls.append(["--update-kernel=ALL", f"--args={' '.join([*first, *words])}"])
+    for kernel, own in kept.items():
+        if own != first:
+            added = [word for word in words if _adds_up(word)]
+            calls.append([f"--update-kernel={kernel}", f"--args={' '.join([*own, *added])}"])
+    return calls
+
+
+def _words_of_others(args: str, words: list[str]) -> list[str]:
+    """The words of a command line whose parameter has declared options, and that have none of these."""
+    declared: dict[str, list[str | None]] = {}
+    for name, _, value in (word.partition("=") for word in words if _adds_up(word)):
+        declared.setdefault(canonical(name), []).append(value)
+    kept = []
+    for word in kernel_words(args):
+        name, _, value = word.partition("=")
+        own = declared.get(canonical(name), [])
+        if own and value and not managed(name, own, [value]):
+            # Double ones would end where grubby writes the words between double ones, into /etc/default/grub.
+            kept.append(word.replace('"', "'"))
+    return kept
+
+
+def _adds_up(word: str) -> bool:
+    name, _, value = word.partition("=")
+    return bool(options(name, [value]))
 
 
 def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
@@ -172,6 +214,7 @@ class FilterModule:
             "kernel_cmdline_errors": cmdline_errors,
             "kernel_cmdline_pattern": cmdline_pattern,
             "kernel_cmdline_words": cmdline_words,
+            "kernel_grubby_updates": grubby_updates,
             "kernel_module_name": module_name,
             "kernel_option_differences": option_differences,
             "kernel_option_files": option_files,

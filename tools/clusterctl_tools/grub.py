@@ -134,7 +134,8 @@ def parse_grubby(text: str) -> List[BootEntry]:
         if name == "kernel":
             kernel = value.strip('"')
         elif name == "args":
-            entries.append(BootEntry(kernel, kernel, value.strip('"')))
+            # One pair of quotes around all of them: a value may end with its own.
+            entries.append(BootEntry(kernel, kernel, value[1:-1] if value[:1] == value[-1:] == '"' else value))
     return entries
 
 
