@@ -151,6 +151,17 @@ def test_a_node_without_gates_is_an_error() -> None:
         profile_of(node("n1", declared={}), TODAY)
 
 
+@pytest.mark.parametrize(
+    ("gpus", "rails", "near"),
+    [(4, 4, [0, 1, 2, 3]), (4, 8, [0, 0, 1, 1, 2, 2, 3, 3]), (8, 4, [0, 1, 2, 3]), (0, 2, [0, 1]), (8, 9, [0, 0, 1, 2, 3, 4, 5, 6, 7])],
+)
+def test_the_gpu_of_a_rail_that_nobody_declares(gpus: int, rails: int, near: list[int]) -> None:
+    """The number of the rail; neighbouring rails share a GPU where there are more rails than GPUs."""
+    hcas = read_hcas({"hardware_gpus": gpus, "hardware_hcas": [{"name": f"mlx5_{i}", "rate_gbps": 400} for i in range(rails)]}, "n1")
+    assert [h.gpu for h in hcas] == near
+    assert all(h.gpu_assumed for h in hcas)
+
+
 def test_hcas_are_checked() -> None:
     wrong = node("n1", declared=gates())
     hardware = {"hardware_hcas": [{"name": "mlx5_0", "rate_gbps": 0}], "hardware_gpus": 8}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clusterctl.core.gates.planning.devices import read_hcas
 from support.declared_profiles import declared_profile, profiles_of_the_tree
 
 NAMES = profiles_of_the_tree()
@@ -25,6 +26,13 @@ def test_the_buffers_of_the_largest_message_fit_the_memory_of_a_gpu(name: str) -
         size = settings[gate]["size_bytes"]
         assert _BUFFERS * size < memory, gate
         assert {b["size_bytes"] for b in floors if b["gate"] == gate} == {size}
+
+
+@PROFILES
+def test_each_adapter_is_measured_with_a_gpu_that_is_there(name: str) -> None:
+    """GB300 on RoCE has eight ports and four GPUs, and nobody declares which belong together."""
+    hardware = declared_profile(name).roles["hardware"]
+    assert {h.gpu for h in read_hcas(hardware, name)} == set(range(hardware["hardware_gpus"]))
 
 
 @pytest.mark.parametrize("name", OVER_ETHERNET)

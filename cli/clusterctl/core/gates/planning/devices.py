@@ -22,7 +22,8 @@ class Hca:
 
     Attributes:
         name: `mlx5_0`; `roce_r0/3` for port 3 of a device whose planes are its ports.
-        gpu_assumed: nobody declared the near GPU, so it is the one with the number of the rail; the role `hardware` checks declared ones only.
+        gpu_assumed: nobody declared the near GPU, so it is the one with the number of the rail, which neighbouring rails share where there are more of them
+            than GPUs; the role `hardware` checks declared ones only.
     """
 
     name: str
@@ -58,8 +59,7 @@ def hcas_of(node: Node) -> tuple[Hca, ...]:
 
 def gpus_of(node: Node) -> int:
     """The number of GPUs of `hardware_gpus`; 0 where the spec declares none."""
-    count = node.spec.roles.get("hardware", {}).get("hardware_gpus") or 0
-    return len(count) if isinstance(count, list) else int(count)
+    return _count(node.spec.roles.get("hardware", {}).get("hardware_gpus"))
 
 
 def nvme_disks_of(node: Node) -> int:
@@ -91,7 +91,8 @@ def gpu_power_limit_of(node: Node) -> int:
 def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
     """As `hcas_of`, from the variables of the role `hardware`."""
     found: list[Hca] = []
-    for index, entry in enumerate(hardware.get("hardware_hcas") or []):
+    entries, gpus = hardware.get("hardware_hcas") or [], _count(hardware.get("hardware_gpus"))
+    for index, entry in enumerate(entries):
         where = f"hardware_hcas[{index}]"
         if not isinstance(entry, Mapping) or not entry.get("name"):
             raise _wrong(owner, where, "has no name")
@@ -100,12 +101,22 @@ def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
             raise _wrong(owner, f"{where}.rate_gbps", f"{rate!r} is not a rate in Gb/s")
         # What a profile leaves out, the role's argument specification has as null.
         rail = len(found) if entry.get("rail") is None else int(entry["rail"])
-        gpu = rail if entry.get("gpu") is None else int(entry["gpu"])
-        found.append(Hca(label(entry), rail, float(rate), gpu, entry.get("gpu") is None))
+        gpu = entry.get("gpu")
+        near = _assumed_gpu(rail, len(entries), gpus) if gpu is None else int(gpu)
+        found.append(Hca(label(entry), rail, float(rate), near, gpu is None))
     twice = [h for h in found if sum(o.rail == h.rail for o in found) > 1]
     if twice:
         raise _wrong(owner, "hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")
     return tuple(sorted(found, key=lambda h: h.rail))
+
+
+def _count(gpus: Any) -> int:
+    return len(gpus) if isinstance(gpus, list) else int(gpus or 0)
+
+
+def _assumed_gpu(rail: int, rails: int, gpus: int) -> int:
+    # Assumed: neighbouring rails are planes of one adapter, as on OCI's GB300 (eight ports, four GPUs), and adapters have the order of their GPUs.
+    return min(rail * gpus // rails, gpus - 1) if 0 < gpus < rails else rail
 
 
 def _wrong(owner: str, path: str, message: str) -> GatesInvalidError:
