@@ -1,9 +1,9 @@
 """What role hardware takes from the kernel log: errors of GPUs, PCIe, memory, disks and adapters, losses of links, and PCIe links that trained low."""
 
-from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
-from clusterctl_validators import link_log, machine_errors, pcie
+from clusterctl_validators import hca_ports, link_log, machine_errors, pcie
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
@@ -12,6 +12,7 @@ from clusterctl_validators.hardware_device_log import DISKS, judge_adapters, jud
 from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_aer_of_parts, judge_gpu_events, judge_machine_checks
 from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.rail_interface import interface_of
 from clusterctl_validators.record import Record
 
 Spec = Mapping[str, Any]
@@ -93,7 +94,7 @@ def judge_links(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> 
         return
     events = link_log.parse(window.log.text)
     hcas = _present_hcas(spec, probe)
-    judge_flaps(record, events, hcas, window, limits.link_flaps_max)
+    judge_flaps(record, events, _ports(spec, probe, hcas), window, limits.link_flaps_max)
     judge_adapters(record, {hca.name: hca.address for hca in hcas}, window)
     paths = [path_of(probe, hca, spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]) for hca in hcas]
     judge_bandwidth(record, "hardware.pcie_bandwidth.hcas", window, events.bandwidths, paths)
@@ -107,6 +108,19 @@ def _present_hcas(spec: Spec, probe: Probe) -> List[Device]:
     folders = {h["name"]: (h, "/sys/class/infiniband/{}/device".format(h["name"])) for h in spec["hardware_hcas"]}
     found = [(name, hca, folder, pcie.slot_of(probe, folder)) for name, (hca, folder) in folders.items()]
     return [Device(name, folder, address, hca["link_layer"] == "Ethernet") for name, hca, folder, address in found if address]
+
+
+def _ports(spec: Spec, probe: Probe, hcas: Sequence[Device]) -> List[Device]:
+    """Each declared port of the present HCAs."""
+    present = {hca.name: hca for hca in hcas}
+    rows = [row for row in spec["hardware_hcas"] if row["name"] in present]
+    return [
+        present[row["name"]]._replace(
+            name=hca_ports.label(row),
+            interface=None if hca_ports.number(row) == 1 else interface_of(probe, row["name"], hca_ports.number(row)),
+        )
+        for row in rows
+    ]
 
 
 def _window(hours: int, record: Record, probe: Probe, *checks: str) -> Optional[Window]:

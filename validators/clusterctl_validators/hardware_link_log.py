@@ -1,6 +1,6 @@
 """Judges what the kernel log has about links: losses of network links, and PCIe links that trained low."""
 
-from typing import List, Mapping, NamedTuple, Sequence
+from typing import List, Mapping, NamedTuple, Optional, Sequence
 
 from clusterctl_validators import link_flaps, link_log, pcie
 from clusterctl_validators.finding import Severity
@@ -17,12 +17,13 @@ _RESEAT = "power off the node and reseat the device, its riser or cable; check b
 
 
 class Device(NamedTuple):
-    """A declared device: its name, its folder in sysfs, its PCI address, and whether its network link is Ethernet."""
+    """A declared device: its name, its folder in sysfs, its PCI address, whether its network link is Ethernet, and the interface if it is one port of several."""
 
     name: str
     folder: str
     address: str
     ethernet: bool = False
+    interface: Optional[str] = None
 
 
 class Path(NamedTuple):
@@ -48,7 +49,10 @@ def judge_flaps(record: Record, events: LinkEvents, hcas: Sequence[Device], wind
         if not hca.ethernet:
             record.not_applicable(check, "the kernel logs no link of InfiniBand; load_errors judges its counters")
             continue
-        losses = [loss for loss in events.losses if loss.pci == hca.address and window.holds(loss.time)]
+        if hca.interface == "":
+            record.not_applicable(check, "the kernel shows no interface of this port, whose losses it would log")
+            continue
+        losses = [loss for loss in events.losses if _is_of(loss, hca) and window.holds(loss.time)]
         number = link_log.most_within(losses, FLAP_SPAN_S)
         shown = "{}: {}".format(len(losses), _times(losses)) if losses else "none"
         expected = "at most {} within 12 h".format(most)
@@ -61,6 +65,11 @@ def judge_flaps(record: Record, events: LinkEvents, hcas: Sequence[Device], wind
             severity=Severity.CRITICAL,
             hint="{}: {}".format(hca.name, _CABLE),
         )
+
+
+def _is_of(loss: LinkLoss, hca: Device) -> bool:
+    """By the interface where an adapter has several ports: the log has the function of the interface, which may not be that of the RDMA device."""
+    return loss.interface == hca.interface if hca.interface else loss.pci == hca.address
 
 
 def _times(losses: List[LinkLoss]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clusterctl_validators import link_log
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome
+from clusterctl_validators.link_flaps import flapping_device
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
@@ -69,6 +70,19 @@ def test_three_losses_within_twelve_hours_with_their_times(root: Path) -> None:
     assert bad(check(root, BOOTED + flaps(2))) == {}
     assert set(bad(check(root, BOOTED + flaps(1), hardware_link_flaps_max=0))) == {"hardware.hca[mlx5_3].link_flaps"}
     assert bad(check(root, BOOTED + flaps(3), hardware_link_flaps_max=3)) == {}
+
+
+def test_planes_are_told_apart_by_their_interfaces(root: Path) -> None:
+    """One device, a port for each plane; the driver logs a plane's link under the function of its interface, which may be another one of the adapter."""
+    for port, interface in ((3, "eth_r3_p0"), (6, "ens13np0")):
+        table = root / f"sys/class/infiniband/mlx5_3/ports/{port}/gid_attrs/ndevs/0"
+        table.parent.mkdir(parents=True)
+        table.write_text(interface + "\n")
+    hcas = [{**HCAS[3], "port": port} for port in (3, 6)]
+    for function in ("0000:64:00.0", "0000:64:00.1"):
+        found = bad(check(root, BOOTED + flaps(3).replace("0000:64:00.0", function), hardware_hcas=hcas))
+        assert set(found) == {"hardware.hca[mlx5_3/6].link_flaps"}
+    assert flapping_device("hardware.hca[mlx5_3/6].link_flaps") == "mlx5_3/6"
 
 
 def test_maintenance_of_switches_on_several_days_is_no_flap(root: Path) -> None:
