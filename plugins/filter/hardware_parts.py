@@ -79,8 +79,8 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
     cpu = _lscpu(sources["lscpu"])
     gpus = [p for p in _functions(files, _GPU_CLASSES) if files.get(p + "vendor") == _NVIDIA]
     # Independent of names: the RDMA devices of a loaded driver; without a driver the PCI functions that could become one.
-    found = [p[: -len("fw_ver")] for p in files if _HCA_FIRMWARE.fullmatch(p)] or _functions(files, _HCA_CLASSES)
-    hcas = [folder for folder in found if folder + "vpd" not in files]
+    networks = [p[: -len("fw_ver")] for p in files if _HCA_FIRMWARE.fullmatch(p)] or _functions(files, _HCA_CLASSES)
+    hcas = [folder for folder in networks if folder + "vpd" not in files]
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: _number(cpu.get("Socket(s)", ""))),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: _number(cpu.get("Core(s) per socket", ""))),
