@@ -4,7 +4,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 from clusterctl_tools.lspci import UnreadableBridgesError
 from clusterctl_tools.setpci import DeviceControl, UnreadableRegisterError
-from clusterctl_validators import data_direct
+from clusterctl_validators import gpu_direct
 from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
@@ -73,12 +73,12 @@ def test_acs(spec: Spec, record: Record, probe: Probe) -> None:
         record.ok(check, not wrong, expected=declared, found=found, hint=_HINTS[declared])
 
 
-def test_data_direct(spec: Spec, record: Record, probe: Probe) -> None:
-    """Whether the ports between GPUs and Data Direct functions have ACS as GPUDirect needs it; the role refuses to switch it off there."""
+def test_gpu_direct(spec: Spec, record: Record, probe: Probe) -> None:
+    """Whether the ports between GPUs and their ConnectX-8 have ACS as GPUDirect needs it; with Data Direct functions the role refuses to switch it off."""
     if spec["pcie_acs"] == "disabled":
-        record.not_applicable(data_direct.CHECK, "ACS is declared disabled")
+        record.not_applicable(gpu_direct.CHECK, "ACS is declared disabled")
     else:
-        data_direct.judge(record, probe)
+        gpu_direct.judge(record, probe)
 
 
 def test_relaxed_ordering(spec: Spec, record: Record, probe: Probe) -> None:

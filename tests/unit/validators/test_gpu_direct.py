@@ -1,4 +1,4 @@
-"""ACS for GPUDirect through the Data Direct function of a ConnectX-8 behind Grace: what `rdma_topo check` of rdma-core wants."""
+"""ACS for GPUDirect through the switch of a ConnectX-8: what `rdma_topo check` of rdma-core wants, behind Grace and behind other processors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BRIDGES = " ".join(lspci.BRIDGES)
-CHECK = "pcie.acs.data_direct[0008:03:00.0]"
+CHECK = "pcie.acs.gpu_direct[0008:03:00.0]"
 ROOT_PORT, UP, TO_DMA, TO_GPU = "0008:00:00.0", "0008:01:00.0", "0008:02:00.0", "0008:02:03.0"
 DMA, UP_2, LAST, GPU = "0008:03:00.0", "0008:04:00.0", "0008:05:00.0", "0008:06:00.0"
 PATHS = {
@@ -74,7 +74,7 @@ def findings(root: Path, acs: dict[str, str] | None = None, declared: str = "", 
         "systemd-detect-virt --container": CommandResult(1, "none\n"),
         "systemd-detect-virt --vm": CommandResult(0 if vm != "none" else 1, vm + "\n"),
     }
-    module.test_data_direct(spec=spec, record=record, probe=Probe(InventedNode(root, commands)))
+    module.test_gpu_direct(spec=spec, record=record, probe=Probe(InventedNode(root, commands)))
     return {f.check: f for f in record.findings}
 
 
@@ -105,11 +105,12 @@ def test_a_port_without_acs_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tray_of", "how", "reason"),
     [
-        ({"dma": "0x1023"}, {}, "no Data Direct function"),
-        ({"root_port": "0x352a"}, {}, "not behind a Grace processor"),
+        ({"dma": "0x1023"}, {}, "no GPU is behind"),
+        ({"root_port": "0x352a"}, {}, "no GPU is behind"),
+        ({"dma": "0x1017", "root_port": "0x352a"}, {}, "no GPU is behind"),
         ({}, {"vm": "kvm"}, "a virtual machine"),
     ],
-    ids=["no_such_function", "another_processor", "virtual"],
+    ids=["no_such_function", "another_processor", "another_adapter", "virtual"],
 )
 def test_where_nothing_is_known(tray_of: dict[str, str], how: dict[str, Any], reason: str, tmp_path: Path) -> None:
     (found,) = findings(tray(tmp_path, **tray_of), **how).values()
@@ -119,3 +120,28 @@ def test_where_nothing_is_known(tray_of: dict[str, str], how: dict[str, Any], re
 def test_hidden_capabilities(tmp_path: Path) -> None:
     (found,) = findings(tray(tmp_path), text="0008:00:00.0 PCI bridge\n\tCapabilities: <access denied>").values()
     assert (found.outcome, found.found) == (Outcome.WARN, "lspci: only root may read the capabilities of PCI devices")
+
+
+OFF = dict.fromkeys(RIGHT, "")
+FOR_MACHINES = {**dict.fromkeys(RIGHT, KERNEL), TO_DMA: f"{KERNEL} DirectTrans"}
+
+
+@pytest.mark.parametrize(
+    ("acs", "outcome"),
+    [
+        (OFF, Outcome.PASS),
+        (FOR_MACHINES, Outcome.PASS),
+        (dict.fromkeys(RIGHT, KERNEL), Outcome.WARN),
+        ({**OFF, TO_GPU: "ReqRedir"}, Outcome.WARN),
+    ],
+    ids=["off", "for_virtual_machines", "as_the_kernel_sets_it", "one_port"],
+)
+def test_an_adapter_and_its_gpu_behind_another_processor(acs: dict[str, str], outcome: Outcome, tmp_path: Path) -> None:
+    """HGX: the function of the ConnectX-8 itself is at the switch (rdma-core pull 1725)."""
+    (found,) = findings(tray(tmp_path, root_port="0x352a", dma="0x1023"), acs).values()
+    assert (found.check, found.outcome) == (CHECK, outcome)
+
+
+def test_where_acs_is_declared_off_its_own_check_judges(tmp_path: Path) -> None:
+    (found,) = findings(tray(tmp_path, root_port="0x352a", dma="0x1023"), declared="disabled").values()
+    assert found.outcome is Outcome.NOT_APPLICABLE
