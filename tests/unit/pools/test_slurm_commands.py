@@ -104,6 +104,19 @@ def test_filters_of_the_operator_hide_no_job(tools: Path, monkeypatch: pytest.Mo
     assert SlurmCommands("", 20).jobs(["r12-n01"]) == {"r12-n01": ("7 of eve",)}
 
 
+def test_the_cluster_is_that_of_slurm_conf(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SLURM_CLUSTERS is `--clusters` of scontrol and squeue; with `fed_display` squeue lists the jobs of all clusters of a federation, whose nodes may have the same
+    names, unless it has `--local` (src/scontrol/scontrol.c and src/squeue/opts.c of SchedMD/slurm 284c3b95).
+    """
+    monkeypatch.setenv("SLURM_CLUSTERS", "other")
+    program(tools, "scontrol", '[ -z "$SLURM_CLUSTERS" ] || exit 1; echo "NodeName=r12-n01 Arch=x86_64 State=IDLE Partitions=gpu"')
+    found = SlurmCommands("", 20).node("r12-n01")
+    assert found is not None
+    assert found.takes_jobs
+    program(tools, "squeue", 'case "$SLURM_CLUSTERS $*" in " "*--local*) echo "7|eve|r12-n01";; *) echo "8|bob|r12-n01";; esac')
+    assert SlurmCommands("", 20).jobs(["r12-n01"]) == {"r12-n01": ("7 of eve",)}
+
+
 def test_the_jobs_of_more_nodes_than_one_word_can_name(tools: Path) -> None:
     """execve(2) of Linux starts no program with a word of 128 KiB."""
     program(tools, "squeue", "echo '7|eve|dgx-b200-r0001-n01'")

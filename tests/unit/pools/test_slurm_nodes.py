@@ -61,10 +61,16 @@ def test_states(state: str, takes_jobs: bool, held: bool, silent: bool) -> None:
         (f"{OURS} Comment=my comment Reason=hello Extra=more", "clusterctl: provisioning: 2 roles"),
         (" Reason=NHC: State=IDLE [x] b [root@2026-11-22T21:44:09]", "NHC: State=IDLE [x] b"),
         (" Reason=NHC: Reason=clusterctl: x [root@2026-11-22T21:44:09]", "NHC: Reason=clusterctl: x"),
+        (" Reason=fan 3 [EXAMPLE\\ada lovelace@2026-11-22T21:44:09] Comment=x", "fan 3"),
+        (" Reason=RMA 4711", "RMA 4711"),
+        (" Reason=RMA 4711 Comment=my comment Extra=more", "RMA 4711"),
+        (" Reason=RMA 4711 InstanceId=i-1 InstanceType=x", "RMA 4711"),
         (" Comment=Reason=clusterctl: x", ""),
+        (" Comment=was Reason=clusterctl: x [root@2026-11-22T21:44:09]", ""),
     ],
 )
 def test_a_reason_may_hold_anything(rest: str, reason: str) -> None:
+    """One of slurm.conf has neither writer nor time (src/common/node_conf.c of SchedMD/slurm 284c3b95); names of users may have spaces."""
     (node,) = parse_nodes(line("IDLE+DRAIN", rest))
     assert node.reason == reason
     assert node.states == {"IDLE", "DRAIN"}

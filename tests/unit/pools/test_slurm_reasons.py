@@ -138,10 +138,20 @@ def test_a_long_reason_keeps_its_signature(slurm: LossySlurm, tmp_path: Path) ->
     assert pool.admit(NAME, "x")
 
 
-def test_a_leader_whose_drains_another_program_ends_is_refused() -> None:
-    """helpers/node-mark-online of mej/nhc, 9c4a38c0: its checks are no gates of ours."""
-    with pytest.raises(ConfigError, match=r"pool\.reason_leader: .*Node Health Check"):
-        check_pool(PoolDeclaration("slurm", {"reason_leader": "NHC:"}))
+@pytest.mark.parametrize(
+    ("leader", "whose"),
+    [
+        ("NHC:", "Node Health Check"),
+        ("slurm-operator:", "slurm-operator"),
+        ("[node_problem]", "Soperator"),
+        ("[hardware_problem]", "Soperator"),
+    ],
+)
+def test_a_leader_whose_drains_another_program_ends_is_refused(leader: str, whose: str) -> None:
+    """Their checks are no gates of ours: helpers/node-mark-online of mej/nhc, 9c4a38c0; IsNodeReasonOurs of SlinkyProject/slurm-operator, f2ed3fc5;
+    findDegradedNodes of nebius/soperator, c238d993."""
+    with pytest.raises(ConfigError, match=rf"pool\.reason_leader: .*{whose}"):
+        check_pool(PoolDeclaration("slurm", {"reason_leader": leader}))
 
 
 @pytest.mark.parametrize("leader", ["", "a b", '"HC"', "'HC'", "$(id)", "`id`", "HC=", "HC\n", "größe:", "x" * 33, "a,b", "a\\b"])

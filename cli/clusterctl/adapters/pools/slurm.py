@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 1.0
 _JOBS_PAUSE_S = 5.0
-# Node Health Check resumes each drained node whose reason has this as its first word, once its own checks pass (helpers/node-mark-online of mej/nhc, 9c4a38c0)
-_OF_NHC = "NHC:"
+# These end drains whose reason begins so, by rules of their own: helpers/node-mark-online of mej/nhc, 9c4a38c0;
+# nodeset_sync.go and slurmcontrol.go of SlinkyProject/slurm-operator, f2ed3fc5; slurm_nodes_controller.go of nebius/soperator, c238d993
+_OF_OTHERS = {
+    "NHC:": "Node Health Check",
+    "slurm-operator:": "Slinky's slurm-operator",
+    "[node_problem]": "Soperator",
+    "[hardware_problem]": "Soperator",
+}
 
 
 def _ends_no_drain(leader: str) -> str:
-    if leader == _OF_NHC:
-        raise ValueError(f"{leader} is that of Node Health Check, which returns such nodes to service when its own checks pass")
+    if leader in _OF_OTHERS:
+        raise ValueError(f"{leader} is that of {_OF_OTHERS[leader]}, which returns such nodes to service by its own rules")
     return leader
 
 
@@ -94,16 +100,12 @@ class SlurmPool:
         """See `Pool.remove`. A node that is only away is drained, too: else Slurm returns it by itself when its slurmd is back.
 
         Raises:
-            PoolError: Slurm reboots it, and would end our drain then.
+            PoolError: Slurm reboots it or returns it at a time, and would end our drain then.
         """
         present = self._commands.node(node)
         if present is None:
             return False
-        if present.returns_rebooted:
-            raise PoolError(
-                detail=f"Slurm reboots {node} and returns it to service then, drained or not (NextState={present.next_state})",
-                hint=f"wait until it is back, or end it with `scontrol cancel_reboot {node}`; then run the same command again",
-            )
+        _refuse_returning(present)
         surplus = [f for f in self._settings.features if f in present.features]
         if surplus and (is_ours(present.reason) or present.takes_jobs):
             self._set_features(present, _without(present.features, surplus), _without(present.active_features, surplus))
@@ -196,6 +198,20 @@ class SlurmPool:
 
     def _set_features(self, node: SlurmNode, available: Collection[str], active: Collection[str]) -> None:
         self._commands.update(node.name, {"AvailableFeatures": ",".join(available), "ActiveFeatures": ",".join(active)})
+
+
+def _refuse_returning(node: SlurmNode) -> None:
+    if node.returns_rebooted:
+        raise PoolError(
+            detail=f"Slurm reboots {node.name} and returns it to service then, drained or not (NextState={node.next_state})",
+            hint=f"wait until it is back, or end it with `scontrol cancel_reboot {node.name}`; then run the same command again",
+        )
+    if node.returns_timed:
+        end = f"scontrol update nodename={node.name} state={'drain' if 'DRAIN' in node.states else 'down'} resumeafter=-1 reason=WHY"
+        raise PoolError(
+            detail=f"Slurm returns {node.name} to service at {node.returns_at[:19]}Z, drained or not (ResumeAfterTime)",
+            hint=f"wait until then, or end it with `{end}`; then run the same command again",
+        )
 
 
 def _refuse_foreign(node: SlurmNode) -> None:

@@ -29,8 +29,8 @@ _UNREACHABLE = (
     "in standby mode",
     "Rate limit exceeded",
 )
-# filters and formats of whoever runs clusterctl: with SQUEUE_USERS, squeue leaves out the jobs of all others
-_OF_OPERATOR = ("SQUEUE_", "SCONTROL_")
+# filters, formats and other clusters of whoever runs clusterctl: with SQUEUE_USERS, squeue leaves out the jobs of all others
+_OF_OPERATOR = ("SQUEUE_", "SCONTROL_", "SLURM_CLUSTERS")
 # Linux starts no program with a longer word: 128 KiB (MAX_ARG_STRLEN)
 _LONGEST_WORD = 100_000
 # every state of a job that holds its nodes
@@ -73,7 +73,8 @@ class SlurmCommands:
     def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Node -> the jobs that hold it, `ID of USER`."""
         nodelist = ",".join(names)
-        words = ["--noheader", "--all", f"--states={_HOLDING}", "--format=%i|%u|%N"]
+        # --local: a federation may show the jobs of all its clusters, whose nodes may have the same names
+        words = ["--noheader", "--all", "--local", f"--states={_HOLDING}", "--format=%i|%u|%N"]
         if len(nodelist) < _LONGEST_WORD:
             words.append(f"--nodelist={nodelist}")
         found: dict[str, list[str]] = {n: [] for n in names}

@@ -26,10 +26,15 @@ _SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 _NAME = re.compile(r"NodeName=(\S+) ")
 # more fields follow a state: one that ends the line was cut off, and `IDLE` may have been `IDLE+DRAIN`
-_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|NextState|State(?==\S* ))=(\S*)")
+_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|NextState|ResumeAfterTime|State(?==\S* ))=(\S*)")
 # "?" is a flag that scontrol does not know, because slurmctld is newer
 _STATE = re.compile(r"[A-Z_]*|\?")
-_REASON = re.compile(r" Reason=(?P<text>.*?)(?: \[\S+@(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\])(?: |$)")
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+# fields whose values hold anything; they come last, and a comment may look like a reason
+_TEXTS = re.compile(r" (?=(?:Reason|Comment|Extra|InstanceId|InstanceType)=)")
+# names of users may have spaces; a reason of slurm.conf has neither writer nor time (node_conf.c)
+_STAMPED = re.compile(rf"Reason=(?P<text>.*?) \[[^\[\]]+@(?P<at>{_TIME})\](?: |$)")
+_PLAIN = re.compile(rf"Reason=(?P<text>.*?)(?:{_TEXTS.pattern}|$)")
 # printed as they are, of as many lines as they have
 _FREE_TEXT = re.compile(r" (?:Comment|Extra)=")
 # what slurmctld appends to the reason of a node that is already out (set_node_reason, 23.02 and later; read in its source, not confirmed on a running one)
@@ -55,6 +60,7 @@ class SlurmNode:
         changed_at: when the reason was written (`clusterctl.adapters.clock`); empty = never.
         features: those it has, and which of them are active.
         next_state: what a reboot by Slurm that is under way ends in; empty = none is, or it changes nothing.
+        returns_at: when Slurm returns it to service if it is out then; empty = nobody asked for that.
     """
 
     name: str
@@ -65,16 +71,22 @@ class SlurmNode:
     features: tuple[str, ...] = ()
     active_features: tuple[str, ...] = ()
     next_state: str = ""
+    returns_at: str = ""
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether new jobs start on it. One that is not answering or rebooted counts: they start as soon as it is back, as after every resume."""
-        return self.returns_rebooted or not self.states & (_HELD | _UNUSABLE)
+        """Whether new jobs start on it. One that is not answering, rebooted or returned at a time counts: they start without anybody's decision."""
+        return self.returns_rebooted or self.returns_timed or not self.states & (_HELD | _UNUSABLE)
 
     @property
     def returns_rebooted(self) -> bool:
         """Whether Slurm reboots it and then ends every drain, whoever set it: `scontrol reboot` with ASAP or `nextstate=RESUME`."""
         return bool(self.states & _REBOOTS and self.next_state) and not self.next_state.startswith("DOWN")
+
+    @property
+    def returns_timed(self) -> bool:
+        """Whether Slurm ends every drain of it at a time, whoever set it: `scontrol update state=drain resumeafter=SECONDS` (23.02 and later)."""
+        return bool(self.states & _HELD and self.returns_at)
 
     @property
     def is_in_use(self) -> bool:
@@ -128,23 +140,35 @@ def _records(text: str) -> Iterator[str]:
 
 def _node(line: str) -> SlurmNode:
     name = _NAME.match(line)
-    # reasons and comments come last and may hold anything: of each field the first counts
+    head, *texts = _TEXTS.split(line, maxsplit=1)
     fields: dict[str, str] = {}
-    for found in _FIELD.finditer(line):
+    for found in _FIELD.finditer(head):
         fields.setdefault(found[1], found[2])
     if name is None or "State" not in fields:
         raise ValueError(f"not a node of Slurm: {line[:80]!r}")
-    reason = _REASON.search(line)
+    reason, changed_at = _reason(texts[0] if texts else "")
     return SlurmNode(
         name[1],
         _states(fields["State"]),
         frozenset(_words(fields.get("Partitions", ""))),
-        _APPENDED.sub("", reason["text"]) if reason else "",
-        datetime.strptime(reason["at"], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).strftime(FORMAT) if reason else "",
+        reason,
+        changed_at,
         _words(fields.get("AvailableFeatures", "")),
         _words(fields.get("ActiveFeatures", "")),
         fields.get("NextState", ""),
+        _moment(fields.get("ResumeAfterTime", "")),
     )
+
+
+def _reason(texts: str) -> tuple[str, str]:
+    """The reason without what slurmctld appended, and when it was written."""
+    found = _STAMPED.match(texts) or _PLAIN.match(texts)
+    return (_APPENDED.sub("", found["text"]), _moment(found.groupdict().get("at", ""))) if found else ("", "")
+
+
+def _moment(text: str) -> str:
+    """A time of Slurm as `clusterctl.adapters.clock` has it; empty = none."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).strftime(FORMAT) if re.fullmatch(_TIME, text) else ""
 
 
 def _states(text: str) -> frozenset[str]:
