@@ -170,7 +170,7 @@ def test_a_node_that_nvsentinel_quarantines_meanwhile_stays_out(kube: Kube, pool
     xid = {"key": "nvsentinel.nvidia.com/gpu-xid-error", "value": "true", "effect": "NoSchedule"}
     taints = kube.node(N1)["spec"]["taints"]
     kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"taints": [xid, *taints]}})
-    with pytest.raises(PoolError, match=r"quarantine of another controller: nvsentinel\.nvidia\.com/gpu-xid-error"):
+    with pytest.raises(PoolError, match=r"held by another controller: nvsentinel\.nvidia\.com/gpu-xid-error"):
         pool.admit(N1, "admitted by ada")
     kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"taints": taints}})
     assert pool.admit(N1, "admitted by ada")

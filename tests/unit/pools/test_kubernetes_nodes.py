@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import yaml
 
+from clusterctl.adapters.config import PoolDeclaration
 from clusterctl.adapters.pools import loader
 from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
 from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, Patch, keeps_node_busy, read_node, taking_in, taking_out
@@ -72,46 +75,27 @@ class OneNode:
 
 
 READY = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-VALIDATION = "nvsentinel.nvidia.com/validation-pending"
-QUARANTINES: list[tuple[dict[str, Any], dict[str, str], str]] = [
-    ({}, {"quarantineHealthEvent": '{"id": 7}'}, "quarantineHealthEvent"),
-    ({"taints": [GPU, {"key": VALIDATION, "effect": "NoSchedule"}]}, {}, VALIDATION),
-    ({"taints": [{"key": VALIDATION, "effect": "NoExecute"}]}, {"quarantineHealthEvent": "x"}, f"{VALIDATION}, quarantineHealthEvent"),
-]
+HOLDS: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "kubernetes_holds" / "nodes.yml").read_text())
 
 
 @pytest.mark.parametrize("cordon", [True, False])
-@pytest.mark.parametrize(("spec", "annotations", "marks"), QUARANTINES, ids=[q[2] for q in QUARANTINES])
-def test_a_node_in_the_quarantine_of_another_controller_is_not_ours_to_admit(
-    spec: dict[str, Any], annotations: dict[str, str], marks: str, cordon: bool
-) -> None:
-    """Also where we took it out first: that controller would take our uncordoning for the end of its repair."""
-    before = node(**spec) | READY
-    before["metadata"]["annotations"] = annotations
+@pytest.mark.parametrize("case", HOLDS, ids=lambda c: c["name"])
+def test_a_node_that_another_controller_holds_is_not_ours_to_admit(case: dict[str, Any], cordon: bool) -> None:
+    """Also where we took it out first: that controller would take our uncordoning for the end of its work, or pods start in the middle of it."""
+    before = node(taints=case.get("taints", [])) | READY
+    before["metadata"] |= {name: case.get(name, {}) for name in ("annotations", "labels")}
     out = after(before, taking_out(read_node(before), "clusterctl: x", NOW, cordon=cordon)) | READY
     for found in (before, out):
         api = OneNode(found)
         pool = KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api))
-        with pytest.raises(PoolError, match=f"n1 is in the quarantine of another controller: {marks}") as caught:
+        if "marks" not in case:
+            assert pool.admit("n1", "x")
+            continue
+        with pytest.raises(PoolError, match=re.escape(f"n1 is held by another controller: {case['marks']}") + "$") as caught:
             pool.admit("n1", "x")
-        assert caught.value.hint
+        assert "quarantine_marks" in caught.value.hint
         assert (api.found, api.statuses) == (found, 0), "nothing was changed"
-        assert KubernetesPool(KubernetesSettings(quarantine_marks=()), cast("KubernetesApi", OneNode(found))).admit("n1", "x")
-
-
-@pytest.mark.parametrize(
-    ("spec", "annotations"),
-    [
-        ({"taints": [GPU]}, {}),
-        ({}, {"quarantineHealthEvent": "", "quarantinedNodeUncordonedManually": "True"}),
-        ({"taints": [{"key": VALIDATION, "effect": "PreferNoSchedule"}]}, {}),
-    ],
-    ids=["a taint of all GPU nodes", "a quarantine that has ended", "a taint that keeps no pod away"],
-)
-def test_what_is_no_quarantine_keeps_no_node_out(spec: dict[str, Any], annotations: dict[str, str]) -> None:
-    before = node(**spec) | READY
-    before["metadata"]["annotations"] = annotations
-    assert KubernetesPool(KubernetesSettings(), cast("KubernetesApi", OneNode(before))).admit("n1", "x")
+        assert KubernetesPool(KubernetesSettings(quarantine_marks=[]), cast("KubernetesApi", OneNode(found))).admit("n1", "x")
 
 
 @pytest.mark.parametrize(
@@ -147,6 +131,14 @@ def test_to_ask_what_runs_evicts_nothing() -> None:
     done = [{"metadata": {"namespace": "ml", "name": "done"}, "status": {"phase": "Succeeded"}}]
     api = PodsOnly({"n1": training, "n2": done})
     assert KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api)).busy(["n1", "n2", "n3"]) == {"n1": "pod ml/train-0, ml/train-1"}
+
+
+def test_a_site_names_the_marks_of_its_own_controllers() -> None:
+    _, settings = loader.check_pool(PoolDeclaration("kubernetes", {"quarantine_marks": ["example.com/repair=*"]}))
+    pool = KubernetesPool(cast("KubernetesSettings", settings), cast("KubernetesApi", OneNode(held := node() | READY)))
+    held["metadata"]["labels"] = {"example.com/repair": "fan"}
+    with pytest.raises(PoolError, match=r"held by another controller: example\.com/repair=fan"):
+        pool.admit("n1", "x")
 
 
 def test_it_is_installed_under_its_name() -> None:

@@ -11,6 +11,7 @@ from clusterctl.adapters.pools.base import is_ours, signed
 from clusterctl.adapters.pools.fault_condition import FaultCondition, FaultConditionSettings
 from clusterctl.adapters.pools.kubernetes_nodes import (
     ADMITTED,
+    HOLDS,
     REASON,
     SINCE,
     KubernetesNode,
@@ -49,8 +50,7 @@ class KubernetesSettings(PoolSettings):
         evict: `provision` and `drain --wait` evict pods that have a controller; otherwise they only wait for them.
         timeout_s: how long one request may take.
         wait_minutes: how long `provision` and `drain --wait` wait for pods.
-        quarantine_marks: patterns of the taints and annotations by which another controller says that a node is in its quarantine. The default is
-            NVSentinel's (fault-quarantine/pkg/common of NVIDIA/NVSentinel; the taint of its validation of new nodes).
+        quarantine_marks: patterns of the taints, annotations and labels (NAME=VALUE) by which another controller says that it holds a node.
         condition: what a faulty node has for automatic repair to read; none by default, for whatever reads it may replace the node.
     """
 
@@ -61,7 +61,7 @@ class KubernetesSettings(PoolSettings):
     evict: bool = True
     timeout_s: float = Field(default=30.0, gt=0)
     wait_minutes: float = Field(default=30.0, ge=0)
-    quarantine_marks: tuple[str, ...] = ("quarantineHealthEvent", "nvsentinel.nvidia.com/*")
+    quarantine_marks: list[str] = Field(default_factory=lambda: list(HOLDS))
     condition: FaultConditionSettings | None = None
 
 
@@ -95,7 +95,8 @@ class KubernetesPool:
     def admit(self, node: str, reason: str) -> bool:
         """See `Pool.admit`. A node whose kubelet is not ready is refused, and stays out.
 
-        So is one in the quarantine of another controller: it would take our uncordoning for an operator's, and end the repair (NVSentinel, docs/cancelling-breakfix.md).
+        So is one that another controller holds: it would take our uncordoning for an operator's, and end the repair (NVSentinel, docs/cancelling-breakfix.md),
+        or pods would start while it unloads the driver (k8s-operator-libs, pkg/upgrade).
         """
         if self._api.node(node) is None:
             raise PoolError(detail=f"Kubernetes does not know the node {node}", hint="join it to the cluster: its kubelet registers it")
@@ -110,11 +111,11 @@ class KubernetesPool:
                 raise _NotReadyError(detail=f"the kubelet of {node} is not ready", hint=f"`kubectl describe node {node}` shows why")
             if present.takes_pods and ADMITTED in present.labels:
                 return None
-            marks = present.quarantine_of_others(self._settings.quarantine_marks)
+            marks = present.holds_of_others(self._settings.quarantine_marks)
             if marks:
                 raise PoolError(
-                    detail=f"{node} is in the quarantine of another controller: {', '.join(marks)}",
-                    hint="end it there, or change quarantine_marks of `pool:` in clusterctl.yml; then run the same command again",
+                    detail=f"{node} is held by another controller: {', '.join(marks)}",
+                    hint="wait for it or end it there, or change quarantine_marks of `pool:` in clusterctl.yml; then run the same command again",
                 )
             return taking_in(present)
 

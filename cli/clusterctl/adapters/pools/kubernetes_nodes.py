@@ -16,6 +16,22 @@ REASON = "clusterctl/reason"
 SINCE = "clusterctl/since"
 CONDITION = "ClusterctlAdmitted"
 _KEEP_AWAY = frozenset({"NoSchedule", "NoExecute"})
+# How other controllers mark a node that they hold: keys of taints, names of annotations, and labels as NAME=VALUE. Where each is written: tests/cases/kubernetes_holds.
+HOLDS = (
+    "quarantineHealthEvent",
+    "nvsentinel.nvidia.com/*",
+    # states of an upgrade by the operators of GPUs and NICs but `upgrade-required` and `upgrade-done`
+    "nvidia.com/*-driver-upgrade-state=[!u]*",
+    "nvidia.com/*-driver-upgrade-state=uncordon-required",
+    "nvidia.com/*-driver-upgrade-state=upgrade-failed",
+    "nvidia.com/mig.config.state=pending",
+    "nvidia.com/mig.config.state=rebooting",
+    "ToBeDeletedByClusterAutoscaler",
+    "karpenter.sh/disrupt*",
+    "medik8s.io/drain",
+    "remediator.kubernetes.azure.com/*",
+    "sagemaker.amazonaws.com/node-health-status=Unschedulable*",
+)
 Patch = dict[str, Any]
 
 
@@ -49,11 +65,14 @@ class KubernetesNode:
         """Whether somebody else cordoned it."""
         return self.unschedulable and CORDONED not in self.annotations
 
-    def quarantine_of_others(self, marks: Collection[str]) -> tuple[str, ...]:
-        """The taints that keep pods away, and the annotations, that match a pattern of `marks`: another controller holds the node in quarantine."""
+    def holds_of_others(self, marks: Collection[str]) -> tuple[str, ...]:
+        """The taints that keep pods away, the annotations, and the labels as NAME=VALUE that match a pattern of `marks`: another controller holds the node."""
         taints = (str(t["key"]) for t in self.taints if t.get("effect") in _KEEP_AWAY and t["key"] != TAINT)
-        found = (*taints, *(name for name, value in self.annotations.items() if value))
-        return tuple(dict.fromkeys(n for n in found if any(fnmatchcase(n, mark) for mark in marks)))
+        named = (*taints, *(name for name, value in self.annotations.items() if value))
+        labels = (f"{name}={value}" for name, value in self.labels.items())
+        found = [n for n in named if any(fnmatchcase(n, mark) for mark in marks)]
+        found += (n for n in labels if any(fnmatchcase(n, mark) for mark in marks if "=" in mark))
+        return tuple(dict.fromkeys(found))
 
     def condition(self, kind: str) -> tuple[str, str] | None:
         """Status and message of the condition of a type; None if the node has none."""
