@@ -100,7 +100,7 @@ class SlurmPool:
         """See `Pool.remove`. A node that is only away is drained, too: else Slurm returns it by itself when its slurmd is back.
 
         Raises:
-            PoolError: Slurm reboots it or returns it at a time, and would end our drain then.
+            PoolError: Slurm reboots it, powers it down or returns it at a time, and would end our drain then.
         """
         present = self._commands.node(node)
         if present is None:
@@ -205,6 +205,11 @@ def _refuse_returning(node: SlurmNode) -> None:
         raise PoolError(
             detail=f"Slurm reboots {node.name} and returns it to service then, drained or not (NextState={node.next_state})",
             hint=f"wait until it is back, or end it with `scontrol cancel_reboot {node.name}`; then run the same command again",
+        )
+    if node.returns_powered_down:
+        raise PoolError(
+            detail=f"Slurm powers {node.name} down and ends every drain then (POWER_DOWN)",
+            hint="run the same command again when it is powered down: a drain that is set then stays",
         )
     if node.returns_timed:
         end = f"scontrol update nodename={node.name} state={'drain' if 'DRAIN' in node.states else 'down'} resumeafter=-1 reason=WHY"

@@ -75,8 +75,9 @@ class SlurmNode:
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether new jobs start on it. One that is not answering, rebooted or returned at a time counts: they start without anybody's decision."""
-        return self.returns_rebooted or self.returns_timed or not self.states & (_HELD | _UNUSABLE)
+        """Whether new jobs start on it. One that is not answering, or that Slurm returns, counts: they start without anybody's decision."""
+        returns = self.returns_rebooted or self.returns_timed or self.returns_powered_down
+        return returns or not self.states & (_HELD | _UNUSABLE)
 
     @property
     def returns_rebooted(self) -> bool:
@@ -87,6 +88,11 @@ class SlurmNode:
     def returns_timed(self) -> bool:
         """Whether Slurm ends every drain of it at a time, whoever set it: `scontrol update state=drain resumeafter=SECONDS` (23.02 and later)."""
         return bool(self.states & _HELD and self.returns_at)
+
+    @property
+    def returns_powered_down(self) -> bool:
+        """Whether Slurm powers it down when it is idle, and ends every drain then: it would be powered up for the next job."""
+        return "POWER_DOWN" in self.states and not self.states & (_HELD - {"DRAIN"})
 
     @property
     def is_in_use(self) -> bool:
