@@ -156,6 +156,18 @@ def test_a_cordon_after_ours_is_told_from_ours(kube: Kube, tmp_path: Path) -> No
     assert TAINT in kube.node(N1)["spec"]["taints"]
 
 
+def test_a_cordon_after_the_end_of_ours_is_told_from_ours(kube: Kube, pool: KubernetesPool) -> None:
+    """Our annotation is still there; the API server notes who changed the field."""
+    pool.remove(N1, "provisioning")
+    for value in (None, True):
+        kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"unschedulable": value}})
+    with pytest.raises(PoolError, match="r12-n01 was cordoned by somebody else"):
+        pool.admit(N1, "admitted by ada")
+    assert kube.node(N1)["spec"]["unschedulable"]
+    kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"unschedulable": None}})
+    assert pool.admit(N1, "admitted by ada")
+
+
 def test_taints_of_others_that_come_meanwhile_stay(kube: Kube, pool: KubernetesPool) -> None:
     pool.remove(N1, "provisioning")
     other = {"key": "example.com/team", "value": "a", "effect": "NoSchedule"}

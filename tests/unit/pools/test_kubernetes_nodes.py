@@ -133,6 +133,45 @@ def test_to_ask_what_runs_evicts_nothing() -> None:
     assert KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api)).busy(["n1", "n2", "n3"]) == {"n1": "pod ml/train-0, ml/train-1"}
 
 
+@pytest.mark.parametrize(
+    ("fields", "ours"),
+    [
+        ([], True),
+        ([{"manager": "clusterctl", "fieldsV1": {"f:spec": {"f:unschedulable": {}, "f:taints": {}}}}], True),
+        ([{"manager": "OpenAPI-Generator", "fieldsV1": {"f:spec": {"f:unschedulable": {}}}}], True),
+        (
+            [
+                {"manager": "kubelet", "fieldsV1": {"f:metadata": {}}},
+                {"manager": "kube-controller-manager", "fieldsV1": {"f:spec": {"f:taints": {}}}},
+            ],
+            True,
+        ),
+        ([{"manager": "kubectl-cordon", "operation": "Update", "fieldsV1": {"f:spec": {"f:unschedulable": {}}}}], False),
+        (
+            [
+                {"manager": "clusterctl", "fieldsV1": {"f:spec": {"f:taints": {}}}},
+                {"manager": "x", "fieldsV1": {"f:spec": {"f:unschedulable": {}}}},
+            ],
+            False,
+        ),
+    ],
+)
+def test_a_cordon_that_came_after_ours_had_ended_is_not_ours(fields: list[dict[str, Any]], ours: bool) -> None:
+    """k8s-driver-manager (bd62ca7d) uncordons its node when it is done, whoever cordoned it; our annotation stays, and somebody may cordon the node then."""
+    before = node() | READY
+    found = after(before, taking_out(read_node(before), "clusterctl: x", NOW, cordon=True)) | READY
+    found["metadata"]["managedFields"] = fields
+    api = OneNode(found)
+    pool = KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api))
+    if ours:
+        assert pool.admit("n1", "x")
+        assert "unschedulable" not in api.found["spec"]
+        return
+    with pytest.raises(PoolError, match=rf"n1 was cordoned by somebody else \({fields[-1]['manager']}\)"):
+        pool.admit("n1", "x")
+    assert (api.found, api.statuses) == (found, 0), "nothing was changed"
+
+
 def test_a_site_names_the_marks_of_its_own_controllers() -> None:
     _, settings = loader.check_pool(PoolDeclaration("kubernetes", {"quarantine_marks": ["example.com/repair=*"]}))
     pool = KubernetesPool(cast("KubernetesSettings", settings), cast("KubernetesApi", OneNode(held := node() | READY)))

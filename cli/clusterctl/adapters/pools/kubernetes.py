@@ -104,7 +104,7 @@ class KubernetesPool:
         def patch(present: KubernetesNode) -> Patch | None:
             if present.is_cordoned_by_others:
                 raise PoolError(
-                    detail=f"{node} was cordoned by somebody else",
+                    detail=f"{node} was cordoned by somebody else" + (f" ({present.cordoned_by})" if present.cordoned_by else ""),
                     hint="clusterctl undoes only what it did; whoever cordoned it uncordons it",
                 )
             if not present.ready:

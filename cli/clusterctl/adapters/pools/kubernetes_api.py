@@ -13,7 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from clusterctl.adapters.deadline import within
 from clusterctl.adapters.pools.kubernetes_credentials import load_credentials
-from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, read_node
+from clusterctl.adapters.pools.kubernetes_nodes import MANAGER, KubernetesNode, read_node
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class KubernetesApi:
             if wanted is None:
                 return False
             try:
-                self._call(call, name, wanted)
+                self._call(call, name, wanted, field_manager=MANAGER)
             except PoolError as e:
                 if _status(e) != _CONFLICT:
                     raise
@@ -90,7 +90,7 @@ class KubernetesApi:
 
     def set_status(self, name: str, patch: Patch) -> None:
         """Change the status of a node."""
-        self._call(self._api.patch_node_status, name, patch)
+        self._call(self._api.patch_node_status, name, patch, field_manager=MANAGER)
 
     def pods(self, nodes: Collection[str]) -> dict[str, list[dict[str, Any]]]:
         """Node -> metadata and status of its pods that have not ended.

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 TAINT = "clusterctl/out-of-pool"
 ADMITTED = "clusterctl/admitted"
@@ -15,6 +15,9 @@ CORDONED = "clusterctl/cordoned"
 REASON = "clusterctl/reason"
 SINCE = "clusterctl/since"
 CONDITION = "ClusterctlAdmitted"
+# as whom the API server notes us in `managedFields`; clusterctl without a name of its own was the one that the client has, and the last says nothing
+MANAGER = "clusterctl"
+_OURS = frozenset({MANAGER, "OpenAPI-Generator", "before-first-apply", ""})
 _KEEP_AWAY = frozenset({"NoSchedule", "NoExecute"})
 # How other controllers mark a node that they hold: keys of taints, names of annotations, and labels as NAME=VALUE. Where each is written: tests/cases/kubernetes_holds.
 HOLDS = (
@@ -44,6 +47,7 @@ class KubernetesNode:
         version: its resourceVersion: a patch that names it fails if somebody changed the node since.
         ready: whether its kubelet says so.
         conditions: all of them, as the API has them.
+        cordoned_by: who set `spec.unschedulable` last, as the API server noted it; empty = it did not.
     """
 
     name: str
@@ -54,6 +58,7 @@ class KubernetesNode:
     ready: bool
     version: str
     conditions: tuple[dict[str, Any], ...] = ()
+    cordoned_by: str = ""
 
     @property
     def is_out(self) -> bool:
@@ -62,8 +67,8 @@ class KubernetesNode:
 
     @property
     def is_cordoned_by_others(self) -> bool:
-        """Whether somebody else cordoned it."""
-        return self.unschedulable and CORDONED not in self.annotations
+        """Whether somebody else cordoned it, maybe after our cordon was ended and its annotation left behind."""
+        return self.unschedulable and (CORDONED not in self.annotations or self.cordoned_by not in _OURS)
 
     def holds_of_others(self, marks: Collection[str]) -> tuple[str, ...]:
         """The taints that keep pods away, the annotations, and the labels as NAME=VALUE that match a pattern of `marks`: another controller holds the node."""
@@ -102,7 +107,14 @@ def read_node(found: dict[str, Any]) -> KubernetesNode:
         any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
         metadata["resourceVersion"],
         tuple({**c, "type": c["type"]} for c in conditions),
+        _cordoner(metadata.get("managedFields") or ()),
     )
+
+
+def _cordoner(managed: Iterable[dict[str, Any]]) -> str:
+    """The manager of the field (kubernetes.io, Server-Side Apply, field management of updates; not confirmed on a running API server)."""
+    found = (m for m in managed if "f:unschedulable" in ((m.get("fieldsV1") or {}).get("f:spec") or {}))
+    return next((str(m.get("manager") or "") for m in found), "")
 
 
 def taking_out(node: KubernetesNode, reason: str, now: str, *, cordon: bool) -> Patch:
