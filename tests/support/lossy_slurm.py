@@ -31,6 +31,8 @@ if fault:
     write("faults.json", [f for f in faults if f.get("times", 1) > 0])
 if words[0] == "update" and (fault is None or fault.get("acts")):
     changes = dict(w.split("=", 1) for w in words[1:])
+    if "Reason" in changes:  # scontrol takes one quote from each end (update_node.c)
+        changes["Reason"] = changes["Reason"].removeprefix(chr(34)).removesuffix(chr(34))
     if changes.get("State") == "RESUME":
         nodes[changes["NodeName"]] = {"state": "IDLE", "reason": ""}
     elif changes.get("State") == "DRAIN":

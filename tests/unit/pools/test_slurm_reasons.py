@@ -66,6 +66,17 @@ def test_a_mark_replaces_our_reason_by_leader_code_and_part(slurm: LossySlurm, t
     assert pool.removed_since("2026-03-14T08:00:00") >= {NAME}
 
 
+def test_a_mark_that_ends_with_a_quote_is_written_once(slurm: LossySlurm, tmp_path: Path) -> None:
+    pool = pool_of(tmp_path)
+    found = Reason(ReasonKind.PERSON, 'drained by ada: "fan 3"', item="fan")
+    assert pool.mark(NAME, found)
+    assert not pool.mark(NAME, found), "Slurm would date it anew, and the circuit breaker count it again"
+    assert slurm.reason() == "clusterctl: person.fan r12-n01 drained by ada: 'fan 3'"
+    found = Reason(ReasonKind.PERSON, "drained by ada: fan\n3", item="fan")
+    assert pool.mark(NAME, found)
+    assert not pool.mark(NAME, found)
+
+
 def test_without_a_leader_of_the_site_reasons_begin_as_they_did(slurm: LossySlurm, tmp_path: Path) -> None:
     assert pool_of(tmp_path).mark(NAME, Reason(ReasonKind.ROLE_FAILED, "x", item="ofed"))
     assert slurm.reason() == "clusterctl: role.ofed r12-n01"

@@ -39,6 +39,11 @@ LONGEST_REASON = 400
 PROGRAMS = (Program.SCONTROL, Program.SQUEUE)
 
 
+def plain(text: str) -> str:
+    """A value as Slurm keeps it: control characters are spaces, and double quotes, of which scontrol takes one from each end, are single ones."""
+    return "".join(c if c.isprintable() else " " for c in text).replace('"', "'")
+
+
 class SlurmCommands:
     """The commands of Slurm, with the configuration file of the site (empty: the one that Slurm finds itself)."""
 
@@ -66,9 +71,9 @@ class SlurmCommands:
         return next((n for n in found if n.name == name), None)
 
     def update(self, name: str, changes: Mapping[str, str]) -> None:
-        """`scontrol update`; values may hold anything but control characters, which become spaces."""
-        plain = [f"{key}={''.join(c if c.isprintable() else ' ' for c in value)[:LONGEST_REASON]}" for key, value in changes.items()]
-        self._run(Program.SCONTROL, "update", f"NodeName={name}", *plain)
+        """`scontrol update`, with values as `plain` has them."""
+        words = [f"{key}={plain(value)[:LONGEST_REASON]}" for key, value in changes.items()]
+        self._run(Program.SCONTROL, "update", f"NodeName={name}", *words)
 
     def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Node -> the jobs that hold it, `ID of USER`."""
