@@ -1,7 +1,7 @@
 """A switch tree in the formats of schedulers. Pure.
 
-Slurm: topology.conf(5) and topology.yaml(5), https://slurm.schedmd.com/topology.html. Kubernetes: the label keys of NVIDIA Topograph up to 0.5,
-https://docs.nvidia.com/topograph/reference/node-labels-and-annotations.
+Slurm: topology.conf(5) and topology.yaml(5), https://slurm.schedmd.com/topology.html. Kubernetes: the label keys of NVIDIA Topograph 1.0 (docs/engines/k8s.md) and
+those of 0.5 and earlier: schedulers read the ones that they are told, and a key that we no longer apply would be taken from the nodes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from clusterctl.core.switch_tree import SwitchTree
     from clusterctl.model.topology import Host
 
-_LABEL = "network.topology.nvidia.com"
+_LABELS = {
+    "nvlink_domain": ("accelerator.topograph.run/domain", "network.topology.nvidia.com/accelerator"),
+    "leaf": ("fabric.topograph.run/tier-0", "network.topology.nvidia.com/leaf"),
+    "spine": ("fabric.topograph.run/tier-1", "network.topology.nvidia.com/spine"),
+}
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 
@@ -80,11 +84,11 @@ def _switches(tree: SwitchTree) -> Iterator[dict[str, str]]:
 
 
 def _node(host: Host) -> dict[str, Any]:
-    values = {"accelerator": host.place.nvlink_domain, "leaf": leaf_of(host.place), "spine": host.place.spine}
+    values = {"nvlink_domain": host.place.nvlink_domain, "leaf": leaf_of(host.place), "spine": host.place.spine}
     for key, value in values.items():
         if value and not _LABEL_VALUE.fullmatch(value):
             raise ConfigError(
                 detail=f"{host.name}: {key} {value!r} is not a label value", hint="use letters, digits, '-', '_' and '.', at most 63"
             )
-    labels = {f"{_LABEL}/{key}": value for key, value in values.items() if value}
+    labels = {label: value for key, value in values.items() if value for label in _LABELS[key]}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.name, "labels": labels}}

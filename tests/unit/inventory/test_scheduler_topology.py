@@ -75,11 +75,14 @@ def test_the_yaml_has_both() -> None:
 def test_labels_of_nodes() -> None:
     items = kubernetes_labels([host("a", leaf="l1", spine="s1", nvlink_domain="d1"), host("b", rack="r1")])["items"]
     assert items[0]["metadata"]["labels"] == {
+        "accelerator.topograph.run/domain": "d1",
+        "fabric.topograph.run/tier-0": "l1",
+        "fabric.topograph.run/tier-1": "s1",
         "network.topology.nvidia.com/accelerator": "d1",
         "network.topology.nvidia.com/leaf": "l1",
         "network.topology.nvidia.com/spine": "s1",
     }
-    assert items[1]["metadata"] == {"name": "b", "labels": {"network.topology.nvidia.com/leaf": "r1"}}
+    assert items[1]["metadata"] == {"name": "b", "labels": {"fabric.topograph.run/tier-0": "r1", "network.topology.nvidia.com/leaf": "r1"}}
     with pytest.raises(ConfigError, match="is not a label value"):
         kubernetes_labels([host("a", leaf="leaf 1")])
 
