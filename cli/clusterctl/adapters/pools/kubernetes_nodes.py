@@ -23,6 +23,7 @@ _KEEP_AWAY = frozenset({"NoSchedule", "NoExecute"})
 HOLDS = (
     "quarantineHealthEvent",
     "nvsentinel.nvidia.com/*",
+    "nvsentinel.dgxc.nvidia.com/external-remediation",
     # states of an upgrade by the operators of GPUs and NICs but `upgrade-required` and `upgrade-done`
     "nvidia.com/*-driver-upgrade-state=[!u]*",
     "nvidia.com/*-driver-upgrade-state=uncordon-required",

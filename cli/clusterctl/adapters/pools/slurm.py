@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from clusterctl.adapters.pools.base import LEADER, is_ours, signed
 from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
-from clusterctl.adapters.pools.slurm_commands import LONGEST_REASON, PROGRAMS, SlurmCommands, plain
+from clusterctl.adapters.pools.slurm_commands import LONGEST_REASON, PROGRAMS, SlurmCommands, kept_value
 from clusterctl.adapters.pools.slurm_nodes import DYNAMIC, SlurmNode
 from clusterctl.adapters.pools.vacating import wait_until_empty
 from clusterctl.adapters.programs import program_check
@@ -154,7 +154,7 @@ class SlurmPool:
         return wait_until_empty(lambda: self.busy(nodes), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_JOBS_PAUSE_S)
 
     def _signed(self, reason: str) -> str:
-        return plain(signed(reason, self._settings.reason_leader, LONGEST_REASON))
+        return kept_value(signed(reason, self._settings.reason_leader, LONGEST_REASON))
 
     def _nodes(self) -> list[SlurmNode]:
         return [n for n in self._commands.nodes() if self._settings.partition in ("", *n.partitions)]

@@ -39,7 +39,7 @@ LONGEST_REASON = 400
 PROGRAMS = (Program.SCONTROL, Program.SQUEUE)
 
 
-def plain(text: str) -> str:
+def kept_value(text: str) -> str:
     """A value as Slurm keeps it: control characters are spaces, and double quotes, of which scontrol takes one from each end, are single ones."""
     return "".join(c if c.isprintable() else " " for c in text).replace('"', "'")
 
@@ -71,8 +71,8 @@ class SlurmCommands:
         return next((n for n in found if n.name == name), None)
 
     def update(self, name: str, changes: Mapping[str, str]) -> None:
-        """`scontrol update`, with values as `plain` has them."""
-        words = [f"{key}={plain(value)[:LONGEST_REASON]}" for key, value in changes.items()]
+        """`scontrol update`, with values as `kept_value` has them."""
+        words = [f"{key}={kept_value(value)[:LONGEST_REASON]}" for key, value in changes.items()]
         self._run(Program.SCONTROL, "update", f"NodeName={name}", *words)
 
     def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
