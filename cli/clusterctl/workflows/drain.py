@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.adapters.pools.marking import Marker, mark_text
-from clusterctl.adapters.pools.read_back import take_out
+from clusterctl.adapters.pools.read_back import is_member, take_out
 from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
@@ -49,22 +49,27 @@ def drain(
     stay out until they are released or explicitly included. `cause`: what a policy drains them for;
     `found`: node -> what was found on it, which is its cause then, and for the scheduler to show; `code`: what the owner states. A person's drain is not a fault, so that automatic repair
     does not act on planned work: the scheduler shows one only where the owner quarantines and states what for. Nodes that are there already, or cannot
-    go there, stay as they are.
+    go there, stay as they are; one that is there already, and that somebody returned to the pool, is taken out again.
 
     Raises:
-        PoolError: `limits` forbid it, and `force` is not given; or one in doubt cannot be taken out. None was drained.
+        PoolError: `limits` forbid it, and `force` is not given; or one in doubt cannot be taken out, or the pool does not say whether one that is there
+            already is out. None was drained.
         LeaseHeldError: a run holds one of them, or takes nodes out of the pool for minutes; none was drained.
     """
 
+    def is_there(node: NodeRecord) -> bool:
+        return node.state is to and bool(node.owner or not owner)
+
+    def text_of(node: NodeRecord) -> str:
+        return mark_text(node.name, stated) if stated else text
+
     def left(node: NodeRecord) -> Move | None:
-        if node.state is to and (node.owner or not owner):
-            return _already(node)
+        if is_there(node):
+            return _already(node, again=node.name in returned)
         return None if is_legal(node.state, to) else _refused(node, to.value)
 
     def move(node: NodeRecord) -> Move:
-        text = f"{to.value} by {operator}: {reason}"
-        stated = Reason(ReasonKind.PERSON, text, item=code) if owner else None
-        take_out(pool, node.name, mark_text(node.name, stated) if stated else text)
+        take_out(pool, node.name, text_of(node))
         store.end_doubt(node.name)
         why = found.get(node.name) if found else stated
         shown = why.code if why else cause.value if cause else ""
@@ -74,19 +79,21 @@ def drain(
         unmarked = marker.mark(node.name, why) if why and is_fault else ""
         return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason, reason_code=shown)
 
-    marker = Marker(pool)
+    text = f"{to.value} by {operator}: {reason}"
+    stated = Reason(ReasonKind.PERSON, text, item=code) if owner else None
+    marker, returned = Marker(pool), set[str]()
     in_doubt = reconcile(store, pool, operator)
     turn = nullcontext() if force else pool_turn(store, holder=operator)
     with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator), turn:
         known = store.nodes([n.name for n in nodes])
-        for node in known:
-            if node.name in in_doubt:  # that the record has it as drained says nothing of the pool
-                take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
-                store.end_doubt(node.name)
-        leaving = [n.name for n in known if left(n) is None]
+        # that the record has these as drained says nothing of the pool
+        _take_out_again(store, pool, [n for n in known if n.name in in_doubt], text_of)
+        returned.update(n.name for n in known if is_there(n) and is_member(pool, n.name))
+        leaving = [n.name for n in known if n.name in returned or left(n) is None]
         if leaving and not force:
             hint = "drain fewer, wait, or add --force if this is intended"
             Headroom(store, pool, limits).require(leaving, doing="draining", hint=hint)
+        _take_out_again(store, pool, [n for n in known if n.name in returned], text_of)
         return _each(known, left, move)
 
 
@@ -119,12 +126,19 @@ def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason:
         return _each(store.nodes([n.name for n in nodes]), left, move)
 
 
+def _take_out_again(store: Store, pool: Pool, nodes: Sequence[NodeRecord], text_of: Callable[[NodeRecord], str]) -> None:
+    for node in nodes:
+        take_out(pool, node.name, text_of(node))
+        store.end_doubt(node.name)
+
+
 def _each(nodes: Sequence[NodeRecord], left: Callable[[NodeRecord], Move | None], move: Callable[[NodeRecord], Move]) -> tuple[Move, ...]:
     return tuple(left(n) or move(n) for n in nodes)
 
 
-def _already(node: NodeRecord) -> Move:
+def _already(node: NodeRecord, *, again: bool = False) -> Move:
     detail = f"by {node.owner}: {node.reason}" if node.owner else node.reason
+    detail += "; it was in the pool again, and is out now" if again else ""
     return Move(node.name, node.state, node.state, detail, MoveOutcome.ALREADY, reason_code=node.reason_code)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.pools.local import LocalPool
-from clusterctl.model.errors import LeaseHeldError, PoolError, StoreError
+from clusterctl.model.errors import LeaseHeldError, PoolError, PoolUnreachableError, StoreError
 from clusterctl.model.state import State
 from clusterctl.workflows.drain import drain, release
 from support.rack_after_run import GOOD, pooled_rack
@@ -76,6 +76,40 @@ def test_only_those_that_move_count_against_the_pool(store: Store) -> None:
     drain(store, LocalPool(store), store.nodes(GOOD[:2]), operator="ada", reason="x", owner="ada")
     moves = drain(store, LocalPool(store), store.nodes(GOOD[:2]), operator="bob", reason="x", owner="bob")
     assert {m.outcome.value for m in moves} == {"already"}
+
+
+def test_a_node_that_somebody_returned_to_the_pool_is_taken_out_again(store: Store) -> None:
+    """As a person with `scontrol update state=resume`, a program that ends drains, or a scheduler that lost its state: the record says nothing of that."""
+    pool = LocalPool(store)
+    drain(store, pool, store.nodes(GOOD[:2]), operator="ada", reason="fan", owner="ada")
+    assert pool.admit("r12-n01", "by hand")
+    moves = drain(store, pool, store.nodes(GOOD[:2]), operator="bob", reason="fan", owner="bob")
+    assert [(m.outcome.value, m.detail) for m in moves] == [
+        ("already", "by ada: fan; it was in the pool again, and is out now"),
+        ("already", "by ada: fan"),
+    ]
+    assert not pool.members() & set(GOOD[:2])
+    assert {m.reason for m in store.pool_members() if m.node == "r12-n01"} == {"clusterctl: person r12-n01 drained by bob: fan"}
+
+
+def test_what_is_taken_out_again_counts_against_the_pool(store: Store) -> None:
+    pool = LocalPool(store)
+    drain(store, pool, store.nodes(GOOD[:3]), operator="ada", reason="x", owner="ada", force=True)
+    for name in GOOD[:3]:
+        pool.admit(name, "by hand")
+    with pytest.raises(PoolError, match="3 of 5 pool members"):
+        drain(store, pool, store.nodes(GOOD[:3]), operator="bob", reason="x", owner="bob")
+    assert len(pool.members()) == 5, "none was taken out"
+
+
+def test_a_pool_that_does_not_answer_has_no_node_that_is_drained_already(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(_pool: LocalPool) -> frozenset[str]:
+        raise PoolUnreachableError(detail="no answer", hint="x")
+
+    drain(store, LocalPool(store), store.nodes(GOOD[:1]), operator="ada", reason="x", owner="ada")
+    monkeypatch.setattr(LocalPool, "members", silent)
+    with pytest.raises(PoolUnreachableError):
+        drain(store, LocalPool(store), store.nodes(GOOD[:1]), operator="bob", reason="x", owner="bob")
 
 
 def test_a_rack_goes_to_the_vendor_but_for_those_in_service(store: Store) -> None:
