@@ -30,6 +30,7 @@ def command(ctx: click.Context, target: str, output: str, textfile: Path | None,
     """
     from clusterctl.terminal import messages  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import status as view  # noqa: PLC0415
+    from clusterctl.terminal.pool_contradictions import note_contradictions  # noqa: PLC0415
     from clusterctl.workflows.status import hardware_of_all, overview, with_pool  # noqa: PLC0415
 
     config = load_config(ctx, gates=False)
@@ -54,4 +55,5 @@ def command(ctx: click.Context, target: str, output: str, textfile: Path | None,
         found = with_pool(config, found)
         if found.busy is None:
             messages.note(f"the pool `{config.pool.kind}` does not report which nodes run jobs")
+        note_contradictions(found)
     view.show_status(found, output, {} if output == "table" else hardware_of_all(config.store_url))

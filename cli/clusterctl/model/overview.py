@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.rack_condition import RackStatus
@@ -33,6 +33,7 @@ class Overview:
         racks: those of the nodes, each with all of its nodes.
         notices: of planned maintenance of the nodes, those that are not over, by beginning.
         busy: node -> what runs on it, as the pool reports; None: the pool was not queried, or does not report it.
+        members: the nodes on which jobs may start, as the pool reports; None: as `busy`.
     """
 
     nodes: Sequence[NodeRecord]
@@ -41,6 +42,7 @@ class Overview:
     dead_runs: Sequence[Unfinished] = ()
     racks: Sequence[RackStatus] = ()
     busy: Mapping[str, str] | None = None
+    members: Collection[str] | None = None
     notices: Sequence[MaintenanceNotice] = ()
 
     @property

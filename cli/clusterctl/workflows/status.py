@@ -60,7 +60,7 @@ def hardware_of_all(store_url: str) -> dict[str, RecordedHardware]:
 
 
 def with_pool(config: Config, found: Overview) -> Overview:
-    """An overview with what runs on each node, as the pool reports; unchanged where the pool does not report it.
+    """An overview with what runs on each node and where jobs may start, as the pool reports; unchanged where the pool does not report it.
 
     Raises:
         PoolError: the scheduler does not answer.
@@ -71,7 +71,9 @@ def with_pool(config: Config, found: Overview) -> Overview:
 
     with Store.open_to_read(config.store_url) as store:
         pool = load_pool(config.pool, store)
-        return replace(found, busy=pool.busy([n.name for n in found.nodes])) if isinstance(pool, Vacating) else found
+        if not isinstance(pool, Vacating):
+            return found
+        return replace(found, busy=pool.busy([n.name for n in found.nodes]), members=pool.members())
 
 
 def _racks(nodes: Sequence[NodeRecord], shown: Sequence[NodeRecord]) -> tuple[RackStatus, ...]:

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from clusterctl import main
 from clusterctl.adapters.pools import loader
-from clusterctl.adapters.store import sqlite_reader
+from clusterctl.adapters.store import Store, sqlite_reader
 from clusterctl.model.node import Place
 from clusterctl.model.part import Part
 from clusterctl.model.state import State
@@ -25,7 +25,6 @@ from support.web_site import app_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.adapters.store import Store
     from clusterctl.model.node import Node
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/status.schema.json").read_text())
@@ -118,6 +117,30 @@ def test_a_pool_that_is_asked_says_what_is_in_use(
     data = status(tmp_path, capsys, "--ask-pool")
     assert (data["counts"]["in_use"], data["gpu_counts"]["in_use"], data["counts"]["reserved"]) == (1, 4, None)
     assert [n["in_use"] for n in data["nodes"]] == [False, True, False, True]
+
+
+def test_what_record_and_pool_contradict_each_other_in_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody returned a node that is out, and took one out that is admitted; of a node of which nothing is recorded, nothing is wrong."""
+    with write_rack(tmp_path) as store:
+        store.acquire([NEW], run_id="run-2", holder="alice")
+        pool = BusyPool(store, {})
+        for name in (OUT, NEW, GONE):
+            pool.admit(name, "by hand")
+    monkeypatch.setattr(loader, "load_pool", lambda _settings, store: BusyPool(store, {}))
+    _, notes = table(tmp_path, capsys, "--ask-pool")
+    assert notes == (
+        "out in the record, and jobs may start there: r12-n02 (drained), r12-n04 (retired); `clusterctl drain NODE --to STATE` takes one out again\n"
+        "admitted in the record, and the pool starts no job there: r12-n01; the scheduler shows who took it out\n"
+    )
+    assert table(tmp_path, capsys, "--ask-pool", "-o", "json")[1] == notes
+    with Store.open(f"sqlite:///{tmp_path}/clusterctl.db") as store:
+        pool = BusyPool(store, {})
+        pool.admit(GOOD, "x")
+        pool.remove(OUT, "x")
+        pool.remove(GONE, "x")
+    assert table(tmp_path, capsys, "--ask-pool")[1] == ""
 
 
 def test_the_local_pool_does_not_know_what_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
