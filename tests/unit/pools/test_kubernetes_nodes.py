@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +14,8 @@ import yaml
 from clusterctl.adapters.config import PoolDeclaration
 from clusterctl.adapters.pools import loader
 from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
-from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, Patch, keeps_node_busy, read_node, taking_in, taking_out
+from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, Patch, read_node, taking_in, taking_out
+from clusterctl.adapters.pools.kubernetes_pods import gist_of_pod, keeps_node_busy
 from clusterctl.model.errors import PoolError
 from support.roles import ROOT
 from support.stores import fresh
@@ -120,9 +121,30 @@ class PodsOnly:
     """An API that lists pods; whatever else is asked of it fails."""
 
     found: dict[str, list[dict[str, Any]]]
+    evicted: list[str] = field(default_factory=list)
+
+    def evict(self, namespace: str, name: str) -> str:
+        self.evicted.append(f"{namespace}/{name}")
+        return ""
 
     def pods(self, nodes: Collection[str]) -> dict[str, list[dict[str, Any]]]:
         return {node: self.found.get(node, []) for node in nodes}
+
+
+PODS: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "kubernetes_pods" / "pods.yml").read_text())
+
+
+@pytest.mark.parametrize("case", PODS, ids=lambda c: c["name"])
+def test_a_pod_that_uses_the_gpus_is_work_whoever_started_it(case: dict[str, Any]) -> None:
+    metadata = {"namespace": "ml", "name": "p", "ownerReferences": [{"kind": case["owner"], "name": "o", "controller": True}]}
+    containers = [{"name": "sidecar"}, {"name": "c", "resources": case.get("resources")}]
+    spec = {"nodeName": "n1", "containers": containers, "tolerations": case.get("tolerations")}
+    api = PodsOnly({"n1": [gist_of_pod({"metadata": metadata, "spec": spec, "status": {"phase": "Running"}})]})
+    pool = KubernetesPool(KubernetesSettings(wait_minutes=0), cast("KubernetesApi", api))
+    assert ("n1" in pool.busy(["n1"])) is case["busy"]
+    left = pool.vacate(["n1"], lambda _left: None).get("n1", "")
+    assert api.evicted == (["ml/p"] if case.get("evicted") is True else [])
+    assert isinstance(case.get("evicted", True), bool) or case["evicted"] in left
 
 
 def test_to_ask_what_runs_evicts_nothing() -> None:
@@ -131,6 +153,7 @@ def test_to_ask_what_runs_evicts_nothing() -> None:
     done = [{"metadata": {"namespace": "ml", "name": "done"}, "status": {"phase": "Succeeded"}}]
     api = PodsOnly({"n1": training, "n2": done})
     assert KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api)).busy(["n1", "n2", "n3"]) == {"n1": "pod ml/train-0, ml/train-1"}
+    assert api.evicted == []
 
 
 @pytest.mark.parametrize(

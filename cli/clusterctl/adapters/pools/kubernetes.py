@@ -17,12 +17,11 @@ from clusterctl.adapters.pools.kubernetes_nodes import (
     KubernetesNode,
     Patch,
     admission_condition,
-    keeps_node_busy,
-    owners,
     retaining,
     taking_in,
     taking_out,
 )
+from clusterctl.adapters.pools.kubernetes_pods import comes_back, keeps_node_busy, owners
 from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
 from clusterctl.adapters.pools.vacating import wait_until_empty
@@ -197,6 +196,8 @@ class KubernetesPool:
             return name
         if not owners(pod):
             return f"{name} (no controller would start it again)"
+        if comes_back(pod):
+            return f"{name} (its DaemonSet tolerates our taint, and would start it again here)"
         refused = self._api.evict(metadata["namespace"], metadata["name"])
         return f"{name} ({refused})" if refused else name
 

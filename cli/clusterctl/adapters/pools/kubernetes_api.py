@@ -14,6 +14,7 @@ from urllib3.exceptions import HTTPError
 from clusterctl.adapters.deadline import within
 from clusterctl.adapters.pools.kubernetes_credentials import load_credentials
 from clusterctl.adapters.pools.kubernetes_nodes import MANAGER, KubernetesNode, read_node
+from clusterctl.adapters.pools.kubernetes_pods import gist_of_pod
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class KubernetesApi:
         self._call(self._api.patch_node_status, name, patch, field_manager=MANAGER)
 
     def pods(self, nodes: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-        """Node -> metadata and status of its pods that have not ended.
+        """Node -> its pods that have not ended, as `gist_of_pod` has them.
 
         A field selector names one node at most: for a large part of the cluster, all its pods are listed once, and those of other nodes dropped page by page.
         """
@@ -104,7 +105,8 @@ class KubernetesApi:
                 with _well_formed():
                     of_node = found.get(pod["spec"].get("nodeName", ""))
                 if of_node is not None:
-                    of_node.append({"metadata": pod["metadata"], "status": pod.get("status")})
+                    with _well_formed():
+                        of_node.append(gist_of_pod(pod))
         return found
 
     def _size(self) -> int:

@@ -154,15 +154,3 @@ def condition_patch(kind: str, *, status: bool, reason: str, message: str, now: 
 def retaining(node: KubernetesNode, reason: str) -> Patch:
     """Another reason for a node that stays out."""
     return {"metadata": {"resourceVersion": node.version, "annotations": {REASON: reason}}}
-
-
-def keeps_node_busy(pod: dict[str, Any]) -> bool:
-    """Whether a pod is work: neither ended, nor of a DaemonSet, nor the mirror of a static one."""
-    ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
-    mirror = "kubernetes.io/config.mirror" in (pod["metadata"].get("annotations") or {})
-    return not (ended or mirror or any(o["kind"] == "DaemonSet" for o in owners(pod)))
-
-
-def owners(pod: dict[str, Any]) -> list[dict[str, Any]]:
-    """Who would start it again elsewhere: a pod without an owner would be lost."""
-    return [o for o in pod["metadata"].get("ownerReferences") or [] if o.get("controller")]
