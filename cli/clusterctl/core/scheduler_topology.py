@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.model.topology import Host
 
 _LABELS = {
-    "nvlink_domain": ("accelerator.topograph.run/domain", "network.topology.nvidia.com/accelerator"),
+    "accelerator": ("accelerator.topograph.run/domain", "network.topology.nvidia.com/accelerator"),
     "leaf": ("fabric.topograph.run/tier-0", "network.topology.nvidia.com/leaf"),
     "spine": ("fabric.topograph.run/tier-1", "network.topology.nvidia.com/spine"),
 }
@@ -84,7 +84,7 @@ def _switches(tree: SwitchTree) -> Iterator[dict[str, str]]:
 
 
 def _node(host: Host) -> dict[str, Any]:
-    values = {"nvlink_domain": host.place.nvlink_domain, "leaf": leaf_of(host.place), "spine": host.place.spine}
+    values = {"accelerator": host.place.nvlink_domain, "leaf": leaf_of(host.place), "spine": host.place.spine}
     for key, value in values.items():
         if value and not _LABEL_VALUE.fullmatch(value):
             raise ConfigError(
