@@ -125,7 +125,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 def cli(ctx: click.Context, debug: bool, state_dir: str | None) -> None:
     """Bring racks of bare-metal GPU nodes into service: apply, verify, burn in, admit.
 
-    TARGET is a rack, a group, a node or any Ansible host pattern.
+    TARGET is a rack, a group, a node, a range as r12-n[01-18], or any Ansible host pattern.
     """
     ctx.obj = {"debug": debug, "state_dir": state_dir}
 

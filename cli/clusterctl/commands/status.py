@@ -26,7 +26,7 @@ from clusterctl.commands.options import load_config, output_option
 def command(ctx: click.Context, target: str, output: str, textfile: Path | None, *, ask_pool: bool, runs: bool) -> None:
     """Show the state of each node, and why.
 
-    TARGET is a node, a rack, a group, a pattern, a comma-separated list of those, or `all`.
+    TARGET is a node, a range as r12-n[01-18], a rack, a group, a pattern, a comma-separated list of those, or `all`.
     """
     from clusterctl.terminal import messages  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import status as view  # noqa: PLC0415

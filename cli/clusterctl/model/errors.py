@@ -87,6 +87,14 @@ class NothingRecordedError(UnknownNodeError):
     )
 
 
+class NameRangeError(ClusterctlError):
+    """A range of names that cannot be meant."""
+
+    template = "{word!r} {detail}"
+    hint_template = "write a range of names as r12-n[01-18] or r12-n[01-04,07]"
+    exit_code = ExitCode.CONFIG
+
+
 class UnknownRunError(ClusterctlError):
     """No run, or several, match."""
 

@@ -106,3 +106,29 @@ def test_a_broken_regular_expression_selects_nothing(pattern: str) -> None:
 
 def test_a_regular_expression_selects_what_it_matches() -> None:
     assert {h.name for h in select(inventory(), "all", "~r1-n0[12]")} == {"r1-n01", "r1-n02"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("r1-n[01-03]", {"r1-n01", "r1-n02", "r1-n03"}),
+        ("r1-n[01-02,03]:!r1-n02", {"r1-n01", "r1-n03"}),
+        ("r1-n[01,03],r2-n01", {"r1-n01", "r1-n03", "r2-n01"}),
+        ("rack-1:!r1-n[01-02]", {"r1-n03"}),
+        ("all:&r1-n[02-03]", {"r1-n02", "r1-n03"}),
+        ("rack_1[0:1]", {"r1-n01", "r1-n02"}),
+    ],
+)
+def test_a_range_selects_each_of_its_nodes(pattern: str, expected: set[str]) -> None:
+    assert {h.name for h in select(inventory(), pattern, None)} == expected
+    assert {h.name for h in select(inventory(), "all", pattern)} == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [("r1-n[01-18]", "'r1-n04' is unknown"), ("rack_1:!r1-n[03-04]", "'r1-n04' is unknown"), ("r1-n[18-01]", "backwards")],
+)
+def test_a_range_never_selects_part_of_itself(pattern: str, said: str) -> None:
+    with pytest.raises(WorkerError) as caught:
+        select(inventory(), pattern, None)
+    assert said in str(caught.value.values)

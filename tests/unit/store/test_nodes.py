@@ -53,6 +53,13 @@ NODES = tuple((f"r{r}-n0{i}", f"rack_{r}") for r in (12, 13) for i in (1, 2))
         ("r1?-n01", ["r12-n01", "r13-n01"]),
         ("rack*,!*n02", ["r12-n01", "r13-n01"]),
         ("profile_lab", ["r12-n01", "r12-n02", "r13-n01", "r13-n02"]),
+        ("r12-n[01-02]", ["r12-n01", "r12-n02"]),
+        ("r[12,13]-n[01,02]:!r13-n[01-01,02]", ["r12-n01", "r12-n02"]),
+        ("!r12-n[01-02]", ["r13-n01", "r13-n02"]),
+        ("rack-12:&r[12-13]-n[02-02]", ["r12-n02"]),
+        ("rack*,&*n02,!rack-13", ["r12-n02"]),
+        ("~r1[23]-n01", ["r12-n01", "r13-n01"]),
+        ("rack-12,&~.*n02$", ["r12-n02"]),
     ],
 )
 def test_targets_select_nodes(tmp_path: Path, target: str, expected: list[str]) -> None:
@@ -62,7 +69,22 @@ def test_targets_select_nodes(tmp_path: Path, target: str, expected: list[str]) 
 
 
 @pytest.mark.parametrize(
-    ("target", "near"), [("rack-2", "rack_12"), ("r12-n1", "r12-n01"), ("zzz", ""), ("", ""), ("!all", ""), ("all,!all", "")]
+    ("target", "near"),
+    [
+        ("rack-2", "rack_12"),
+        ("r12-n1", "r12-n01"),
+        ("zzz", ""),
+        ("", ""),
+        ("!all", ""),
+        ("all,!all", ""),
+        ("rack-12,!r12-no2", "'r12-n02'"),  # the very node that was to be left out
+        ("rack-12,!", "nothing follows '!'"),
+        ("rack-12,&r12-n0x", "'r12-n01'"),
+        ("rack-12:&rack-13", ""),
+        ("r12-n[01-18]", "'r12-n03'"),
+        ("rack-12[0:1]", "positions"),
+        ("~(", "not a regular expression"),
+    ],
 )
 def test_a_target_without_match_is_an_error(tmp_path: Path, target: str, near: str) -> None:
     store = fresh(tmp_path)

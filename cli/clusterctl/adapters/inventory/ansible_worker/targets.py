@@ -11,7 +11,9 @@ from ansible.inventory.manager import split_host_pattern
 
 from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, config_failure
 from clusterctl.adapters.inventory.wire import Failure
+from clusterctl.core.name_ranges import expand, split_words
 from clusterctl.core.near_match import did_you_mean
+from clusterctl.model.errors import NameRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +27,7 @@ def select(inventory: Any, target: str, limit: str | None) -> list[Any]:
     Raises:
         WorkerError: a part of a pattern names nothing, or no host is left.
     """
-    hosts = _hosts(inventory, split_host_pattern(target), target)
+    hosts = _hosts(inventory, _split(target), target)
     if limit is None:
         return hosts
     allowed = set(_hosts(inventory, list(_expand(limit)), limit))
@@ -52,7 +54,7 @@ def _hosts(inventory: Any, parts: list[str], whole: str) -> list[Any]:
     # Ansible's split leaves out an unclosed bracket and what follows: `~[` would be `~`, which is every node
     if not whole.startswith("@") and (whole.count("[") != whole.count("]") or any(p.lstrip("&!") == "~" for p in parts)):
         raise _unknown(whole, ": not a regular expression")
-    known = [_known_part(inventory, p, whole) for p in parts if p]
+    known = [part for p in parts if p for part in _known_parts(inventory, p, whole)]
     if not known:
         raise _unknown(whole, ": the pattern is empty")
     hosts = [h for h in inventory.get_hosts(known) if not h.implicit]
@@ -60,6 +62,26 @@ def _hosts(inventory: Any, parts: list[str], whole: str) -> list[Any]:
         counts = ", ".join(f"{p} has {len(inventory.get_hosts(p.lstrip('&!')))}" for p in known)
         raise _unknown(whole, f" ({counts})")
     return hosts
+
+
+def _split(pattern: str) -> list[str]:
+    """As Ansible does, but a comma in brackets is part of a range: `r12-n[01-04,07]`."""
+    words = split_words(pattern)
+    if len(words) != 1:
+        return list(words)
+    return list(split_words(pattern, colons=True)) if "," in words[0] else list(split_host_pattern(words[0]))
+
+
+def _known_parts(inventory: Any, part: str, whole: str) -> list[str]:
+    """The parts that a part stands for: a range is its names. All of them are one part to intersect with."""
+    try:
+        known = [_known_part(inventory, name, whole) for name in expand(part)]
+    except NameRangeError as e:
+        raise config_failure(f"target {whole!r}: {e}", e.hint) from e
+    if len(known) == 1 or not part.startswith("&"):
+        return known
+    names = sorted({str(h.name) for one in known for h in inventory.get_hosts(one[1:])})
+    return [f"&~({'|'.join(map(re.escape, names))})$"]
 
 
 def _known_part(inventory: Any, part: str, whole: str) -> str:
@@ -89,7 +111,7 @@ def _known_part(inventory: Any, part: str, whole: str) -> str:
 
 
 def _expand(limit: str) -> Iterable[str]:
-    for part in split_host_pattern(limit):
+    for part in _split(limit):
         if not part.startswith("@"):
             yield part
             continue
