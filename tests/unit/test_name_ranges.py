@@ -32,7 +32,9 @@ def test_a_range_is_the_names_that_it_stands_for(word: str, names: list[str]) ->
     assert list(expand(word)) == names
 
 
-@pytest.mark.parametrize(("word", "reason"), [("n[18-01]", "backwards"), ("n[1-999999999999]", "more than"), ("n[0-999][0-999]", "more than")])
+@pytest.mark.parametrize(
+    ("word", "reason"), [("n[18-01]", "backwards"), ("n[1-999999999999]", "more than"), ("n[0-999][0-999]", "more than")]
+)
 def test_a_range_that_cannot_be_meant_is_an_error(word: str, reason: str) -> None:
     with pytest.raises(NameRangeError, match=reason) as caught:
         expand(word)

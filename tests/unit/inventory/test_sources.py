@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters.inventory.invalid import problems_of
 from clusterctl.adapters.inventory.load import list_hosts
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, SpecInvalidError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,3 +107,33 @@ def test_a_file_that_any_plug_in_may_read_names_each_error(tmp_path: Path) -> No
     causes = refused(tmp_path, "hosts", "[rack_1\nr1-n01\n")
     assert "plug-in 'ini': " in causes
     assert "plug-in 'auto'" not in causes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "rack_9:\n  host:\n    r9-n01: {}\n",
+            "hosts.yml:2: rack_9.host: nothing reads this: a group has vars, children and hosts; did you mean 'hosts'?",
+        ),
+        (
+            "rack_9:\n  childen: {rack_8: {}}\n",
+            "hosts.yml:2: rack_9.childen: nothing reads this: a group has vars, children and hosts; did you mean 'children'?",
+        ),
+        ("rack_9:\n  nodes: {r9-n01: {}}\n", "hosts.yml:2: rack_9.nodes: nothing reads this: a group has vars, children and hosts"),
+        (
+            "all:\n  children:\n    rack_9:\n      vars: {}\n      var: {a: 1}\n",
+            "hosts.yml:5: rack_9.var: nothing reads this: a group has vars, children and hosts; did you mean 'vars'?",
+        ),
+        (
+            "rack_9: r9-n01\n",
+            "hosts.yml:1: rack_9: nothing reads this: a group is a mapping of vars, children and hosts",
+        ),
+    ],
+)
+def test_what_ansible_skips_with_a_warning_is_an_error(tmp_path: Path, text: str, said: str) -> None:
+    """A rack under `host:` was not there, and `profile check` said ok."""
+    (tmp_path / "hosts.yml").write_text(text)
+    with pytest.raises(SpecInvalidError) as caught:
+        list_hosts([tmp_path / "hosts.yml"])
+    assert [p.text() for p in problems_of(caught.value)] == [said]

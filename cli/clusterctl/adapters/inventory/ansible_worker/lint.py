@@ -13,7 +13,7 @@ from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, where_
 from clusterctl.adapters.inventory.ansible_worker.places import BECOME_PASSWORDS, CONNECTION, NAMES, OWN_VARIABLES
 from clusterctl.adapters.inventory.ansible_worker.roles import role_of
 from clusterctl.core.near_match import did_you_mean, misspelling_of
-from clusterctl.model.problem import Problem
+from clusterctl.model.problem import Problem, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -100,6 +100,28 @@ def _orphans(layers: Iterable[str], kind: str, known: set[str]) -> Iterator[Prob
             name = entry.stem if entry.suffix in _EXTENSIONS else entry.name
             if name not in known and not name.startswith(".") and not name.endswith("~"):
                 yield Problem("", f"there is no {kind} {name!r}, so nothing reads this{did_you_mean(name, known)}", str(entry))
+
+
+def outranked_values(
+    layers: Sequence[str], hosts: Sequence[Any], variables: InventoryVariables, roles: dict[str, Role]
+) -> Iterator[Problem]:
+    """Options of roles that a later layer sets in `all`, while each of all `hosts` has the value of a group in an earlier layer.
+
+    A default in the layer of what outranks it is meant so.
+    """
+    written = variables.of_group("all")
+    for name in (n for n in written if role_of(n, roles)):
+        place = where_key(written, name)
+        winners = [] if place == NOWHERE else [variables.place(h, name) for h in hosts]
+        if winners and all(_layer_of(layers, file) < _layer_of(layers, place[0]) for file, _ in winners):
+            file, line = winners[0]
+            why = f"any group outranks all, and {shown_path(file)}:{line} sets it; write it in group_vars of that group, or of a rack"
+            yield Problem(str(name), f"no node takes this value: {why}", *place)
+
+
+def _layer_of(layers: Sequence[str], file: str) -> int:
+    """The number of the last layer that has the file; that of none is higher, so that nothing is said of it."""
+    return max((i for i, layer in enumerate(layers) if file and Path(file).is_relative_to(layer)), default=len(layers))
 
 
 def shared_addresses(connections: Mapping[str, tuple[Any, Mapping[str, Any]]], variables: InventoryVariables) -> Iterator[Problem]:

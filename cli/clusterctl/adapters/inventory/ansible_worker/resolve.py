@@ -84,6 +84,8 @@ class Resolution:
         lint_problems += lint.misspelt_variables(entities, self._variables.extra, roles, definitions.read_names)
         if self._request.operation is Operation.CHECK:
             lint_problems += lint.orphan_host_vars(self._request.layers, self._session.inventory.hosts)
+            if len(self._hosts) == len(self._session.inventory.hosts):  # other nodes may take what these do not
+                lint_problems += lint.outranked_values(self._request.layers, self._hosts, self._variables, roles)
         else:
             self._problems += lint_problems
             lint_problems = []

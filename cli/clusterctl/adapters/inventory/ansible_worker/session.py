@@ -16,10 +16,10 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
-from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_message, from_ansible, is_placed
+from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_message, from_ansible, invalid, is_placed
 from clusterctl.adapters.inventory.ansible_worker.origins import where
 from clusterctl.adapters.inventory.ansible_worker.sources import SourceManager
-from clusterctl.model.problem import shown_path
+from clusterctl.model.problem import merge, shown_path
 
 if TYPE_CHECKING:
     from clusterctl.adapters.inventory.wire import WorkerRequest
@@ -54,7 +54,7 @@ def open_session(request: WorkerRequest) -> Session:
     """Load all layers.
 
     Raises:
-        WorkerError: vault password, YAML or a group name is wrong.
+        WorkerError: vault password, YAML, a group or its name is wrong.
     """
     context.CLIARGS = CLIArgs({"extra_vars": request.extra_vars})
     init_plugin_loader()
@@ -69,6 +69,8 @@ def open_session(request: WorkerRequest) -> Session:
     except AnsibleError as e:
         raise _yaml_error(loader, request.layers) or inventory.unreadable_source() or from_ansible(e) from e
     _check_group_names(inventory)
+    if inventory.skipped:
+        raise invalid(merge(inventory.skipped))
     return Session(loader, inventory, variables, HostVars(inventory, variables, loader))
 
 

@@ -1,4 +1,4 @@
-"""Inventory sources, and why a plug-in could not read one: Ansible itself only warns of that on the terminal."""
+"""Inventory sources: why a plug-in could not read one, and what it skipped. Ansible itself only warns of both on the terminal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
 
 from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_chain, error_message
-from clusterctl.model.problem import shown_path
+from clusterctl.adapters.inventory.ansible_worker.origins import where
+from clusterctl.core.near_match import did_you_mean
+from clusterctl.model.problem import Problem, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
 
 _BY_PLUGIN_KEY = "auto"
+_YAML = "yaml"
 # They read a file, and nothing else.
-_STATIC = frozenset({"host_list", "ini", "toml", "yaml"})
+_STATIC = frozenset({"host_list", "ini", "toml", _YAML})
+_SECTIONS = ("vars", "children", "hosts")
 _HINT = "correct the source, or install what its plug-in needs into clusterctl's environment"
 
 
@@ -30,6 +34,7 @@ class SourceManager(InventoryManager):  # type: ignore[misc] # ansible-core has 
         super().__init__(loader=loader, parse=False)
         self._plugin_errors: dict[str, dict[str, Exception]] = defaultdict(dict)
         self._plugins_used: set[str] = set()
+        self._skipped: list[Problem] = []
 
     def read(self, sources: list[str]) -> None:
         """Read all sources.
@@ -43,19 +48,29 @@ class SourceManager(InventoryManager):  # type: ignore[misc] # ansible-core has 
     def _fetch_inventory_plugins(self) -> list[Any]:
         plugins: list[Any] = super()._fetch_inventory_plugins()
         for plugin in plugins:
-            plugin.parse = self._recorded(str(plugin._load_name), plugin.parse)  # noqa: SLF001 as Ansible names it
+            skipped: list[Problem] = []
+            plugin.parse = self._recorded(str(plugin._load_name), plugin.parse, skipped)  # noqa: SLF001 as Ansible names it
+            if plugin._load_name == _YAML:  # noqa: SLF001
+                plugin._parse_group = _with_skipped(plugin._parse_group, skipped)  # noqa: SLF001 the only place that sees all groups of a file
         return plugins
 
-    def _recorded(self, plugin: str, parse: Callable[..., None]) -> Callable[..., None]:
+    def _recorded(self, plugin: str, parse: Callable[..., None], skipped: list[Problem]) -> Callable[..., None]:
         def parse_and_record(inventory: Any, loader: Any, path: Any, **options: Any) -> None:
+            skipped.clear()
             try:
                 parse(inventory, loader, path, **options)
             except Exception as e:
                 self._plugin_errors[str(path)][plugin] = e
                 raise
             self._plugins_used.add(plugin)
+            self._skipped += skipped
 
         return parse_and_record
+
+    @property
+    def skipped(self) -> tuple[Problem, ...]:
+        """What of the groups in YAML files nothing reads."""
+        return tuple(self._skipped)
 
     @property
     def is_static(self) -> bool:
@@ -75,6 +90,25 @@ class SourceManager(InventoryManager):  # type: ignore[misc] # ansible-core has 
             return None
         causes = [f"plug-in {plugin!r}: {_cause(error)}" for plugin, error in errors.items()]
         return config_failure(f"inventory source {shown_path(source)} cannot be read: {'; '.join(causes)}", _HINT)
+
+
+def _with_skipped(parse_group: Callable[..., Any], skipped: list[Problem]) -> Callable[..., Any]:
+    def parse_and_look(group: Any, data: Any) -> Any:
+        skipped.extend(_unread(group, data))
+        return parse_group(group, data)
+
+    return parse_and_look
+
+
+def _unread(group: Any, data: Any) -> Iterator[Problem]:
+    """The parts of a group that Ansible skips: a rack under `host:` would not be there."""
+    if data is not None and not isinstance(data, dict):
+        yield Problem(str(group), "nothing reads this: a group is a mapping of vars, children and hosts", *where(group))
+        return
+    for key in data or ():
+        if key not in _SECTIONS:
+            message = f"nothing reads this: a group has vars, children and hosts{did_you_mean(str(key), _SECTIONS)}"
+            yield Problem(f"{group}.{key}", message, *where(key))
 
 
 def _meant_for(loader: Any, source: str) -> str:
