@@ -81,7 +81,11 @@ def test_options_take_precedence_and_are_relative_to_the_working_directory(tmp_p
         ("cpu_quota_percent: -1\n", "cpu_quota_percent: "),
         ("cpu_quota_percent: half\n", "cpu_quota_percent: "),
         ("cpu_quota_percent: true\n", "cpu_quota_percent: "),
-        ("a: [\n", "clusterctl.yml"),
+        ("a: [\n", r"clusterctl\.yml:2: "),
+        ("inventory:\n\t- x\n", r"clusterctl\.yml:2: .*character '\\t' that cannot start"),
+        ("breaker_percent: 10\npool: local\nbreaker_percent: 100\n", r"clusterctl\.yml:3: 'breaker_percent' stands in line 1 already"),
+        ("pool:\n  kind: slurm\n  kind: local\n", r"clusterctl\.yml:3: 'kind' stands in line 2 already"),
+        ("a: 1\n---\nb: 1\n", r"clusterctl\.yml:2: expected a single document"),
         ("5: x\n", "5: unknown key"),
         ("inventory: ['']\n", "inventory: is not a list of paths"),
         ("inventory:\n", "inventory: is not a list of paths"),
@@ -173,6 +177,13 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(key: Key, tm
         assert found(state_dir=str(tmp_path / "of_option")) == "of_option"
     monkeypatch.setenv(key.environment, "")
     assert found() == "of_file"
+
+
+def test_a_file_in_another_encoding_is_an_error_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "clusterctl.yml").write_bytes("pool: local\noperator: M\u00fcller\n".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"clusterctl\.yml:2: byte 0xfc is not UTF-8") as caught:
+        config.read_config(start=tmp_path)
+    assert "UTF-8" in caught.value.hint
 
 
 @given(name=st.sampled_from([key.name for key in KEYS]), value=VALUES)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, CPU_QUOTA_PERCENT, PACKAGED_LAYERS, REBOOT_BUDGET
-from clusterctl.adapters.given_file import read_given_text
 from clusterctl.core.breaker import Breaker
 from clusterctl.core.lemons.lemon_limits import limits_of
 from clusterctl.core.pool_limits import PoolLimits
@@ -227,21 +226,16 @@ def invalid_key(file: Path | None, path: str, message: str, hint: str) -> Config
 
 
 def _read(file: Path) -> dict[str, object]:
-    import yaml  # noqa: PLC0415 most of what a command without the file would import
+    from clusterctl.adapters.given_yaml import given_yaml  # noqa: PLC0415 most of what a command without the file would import
 
     try:
-        text = read_given_text(file)
-        if text.count("[") + text.count("{") > _MOST_BRACKETS:  # nested, they take the reader a second and more
-            raise ConfigError(detail=f"{file}: has more than {_MOST_BRACKETS} brackets", hint="see `clusterctl init` for an example")
-        data = yaml.safe_load(text)
+        data = given_yaml(file, most_brackets=_MOST_BRACKETS)
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint="set CLUSTERCTL_CONFIG to a readable file, or unset it") from e
-    except (yaml.YAMLError, ValueError, RecursionError) as e:  # ValueError: not UTF-8, no date, thousands of digits
-        raise ConfigError(detail=f"{file}: {e}", hint="correct the YAML") from e
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(detail=f"{file}: is not a mapping", hint="see `clusterctl init` for an example")
+        raise ConfigError(detail=f"{file}: is not a mapping", hint="`clusterctl init DIR` writes an example")
     for name, value in data.items():
         key = BY_NAME.get(str(name))
         if key is None:

@@ -40,3 +40,12 @@ def read_given_text(file: Path) -> str:
         UnicodeDecodeError: it is not text in UTF-8.
     """
     return read_given(file).decode("utf-8")
+
+
+def encoding_problem(content: bytes) -> str:
+    """`2: byte 0xfc is not UTF-8`, with the line; empty where all of it is."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as e:
+        return f"{1 + content[: e.start].count(10)}: byte 0x{content[e.start]:02x} is not UTF-8"
+    return ""

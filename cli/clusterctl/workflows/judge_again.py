@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from clusterctl.adapters.given_file import read_given_text
+from clusterctl.adapters.given_yaml import given_yaml
 from clusterctl.adapters.installed_versions_file import read_installed
 from clusterctl.adapters.raw_records import read_all, read_header
 from clusterctl.adapters.run_directory import RunDir
@@ -117,8 +115,8 @@ def with_baselines(nodes: Sequence[Node], file: Path | None) -> Sequence[Node]:
 
 def _read_baselines(file: Path) -> list[Any]:
     try:
-        data = yaml.safe_load(read_given_text(file))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as e:
+        data = given_yaml(file)
+    except OSError as e:
         raise ConfigError(detail=f"{file}: {e}", hint="write a YAML file with gates_baselines: [...]") from e
     entries = data.get("gates_baselines") if isinstance(data, dict) else data
     if not isinstance(entries, list):

@@ -56,6 +56,13 @@ def test_aliases_as_people_use_them_are_fine(layer: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["hosts.yml", "group_vars/all.yml"])
+def test_another_encoding_is_named_with_its_line(layer: Path, place: str) -> None:
+    (layer / place).write_bytes(f"{HOSTS if place == 'hosts.yml' else 'a: 1'}\n# M\u00fcller\n".encode("latin-1"))
+    with pytest.raises(ConfigError, match=rf"{place}:[23]: byte 0xfc is not UTF-8"):
+        list_hosts([layer])
+
+
+@pytest.mark.parametrize("place", ["hosts.yml", "group_vars/all.yml"])
 def test_a_fifo_is_refused_and_not_waited_for(layer: Path, place: str) -> None:
     (layer / place).unlink(missing_ok=True)
     os.mkfifo(layer / place)

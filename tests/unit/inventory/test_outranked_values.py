@@ -22,10 +22,11 @@ def problems(site: Site, target: str = "all") -> list[str]:
 def test_a_value_that_every_node_has_from_an_earlier_layer_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = Site(tmp_path / "s", {"site/group_vars/all.yml": RAILS})
     monkeypatch.chdir(site.folder)
-    assert problems(site) == [
+    said = (
         "site/group_vars/all.yml:2: fabric_rails: no node takes this value: any group outranks all, and common/group_vars/profile_x/fabric.yml:3 "
         "sets it; write it in group_vars of that group, or of a rack"
-    ]
+    )
+    assert problems(site) == [said]
 
 
 @pytest.mark.parametrize(

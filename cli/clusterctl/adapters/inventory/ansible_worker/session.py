@@ -16,6 +16,7 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
+from clusterctl.adapters.given_file import encoding_problem
 from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_message, from_ansible, invalid, is_placed
 from clusterctl.adapters.inventory.ansible_worker.origins import where
 from clusterctl.adapters.inventory.ansible_worker.sources import SourceManager
@@ -35,9 +36,19 @@ class _Loader(DataLoader):  # type: ignore[misc] # ansible-core has no types
         try:
             return super().load_from_file(file_name, cache, unsafe=True, **how)
         except AnsibleError as e:
+            if foreign := _foreign_text(file_name):
+                raise AnsibleError(f"{shown_path(file_name)}:{foreign}") from None
             if is_placed(e):
                 raise
             raise AnsibleError(f"{shown_path(file_name)}: {error_message(e)}") from e  # a date that does not exist has no line
+
+
+def _foreign_text(file_name: str) -> str:
+    """What is not UTF-8 in a file: Ansible says "surrogates not allowed" of it, without a line."""
+    try:
+        return encoding_problem(Path(file_name).read_bytes())
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
