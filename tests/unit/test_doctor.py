@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,13 +11,13 @@ import pytest
 from clusterctl.adapters.config import Config, PoolDeclaration
 from clusterctl.adapters.node_packages import NodePackages
 from clusterctl.main import call
+from clusterctl.model.doctor_check import Check
 from clusterctl.workflows import doctor
 from support.site import Site
+from support.stores import fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from clusterctl.model.doctor_check import Check
 
 
 def checks(config: Config) -> dict[str, Check]:
@@ -116,3 +118,43 @@ def test_supported_versions_of_ansible(tmp_path: Path, monkeypatch: pytest.Monke
     assert check.ok is ok
     assert check.hint == "pip install 'ansible-core>=2.19,<2.22'"
     assert ("nodes: Python 3." in check.found) is ok
+
+
+def _spoil(file: Path, how: str) -> None:
+    if how == "no database":
+        file.write_text("garbage, but more than the header of a database has\n" * 9)
+    elif how == "emptied":
+        (file.parent / "runs" / "run-1").mkdir(parents=True)
+        file.write_bytes(b"")
+    elif how == "damaged":
+        content = bytearray(file.read_bytes())
+        content[100:4096] = b"\xff" * 3996
+        file.write_bytes(content)
+    else:
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("UPDATE alembic_version SET version_num = '9999'")
+            database.commit()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("no database", "file is not a database"),
+        ("emptied", "the database is empty"),
+        ("damaged", "malformed"),
+        ("newer", "its schema version is 9999"),
+    ],
+)
+def test_a_record_that_no_command_can_use_is_found(tmp_path: Path, how: str, said: str) -> None:
+    """`doctor` said ok while every other verb ended with an error."""
+    site = config(tmp_path)
+    fresh(site.state_dir).close()
+    file = site.state_dir / "clusterctl.db"
+    assert checks(site)["record"] == Check("record", ok=True, found=f"sqlite:///{file}")
+    _spoil(file, how)
+    before = file.read_bytes()
+    found = checks(site)["record"]
+    assert (found.ok, found.required) == (False, True)
+    assert said in found.found
+    assert found.hint
+    assert file.read_bytes() == before

@@ -111,6 +111,7 @@ def test_connections_that_need_no_program(words: tuple[str, ...]) -> None:
 def test_the_library_of_the_queue_is_needed_where_racks_were_queued(
     monkeypatch: pytest.MonkeyPatch, queued: bool, version: str, expected: dict[str, tuple[bool, str]]
 ) -> None:
+    monkeypatch.setattr(needs, "require_readable_record", lambda _url: None)
     monkeypatch.setattr(needs, "has_queued_racks", lambda url: queued if url == URL else None)
     monkeypatch.setattr(needs, "queue_library", lambda: version)
     found = shown(site(database_url=URL))
@@ -121,10 +122,10 @@ def test_the_library_of_the_queue_is_needed_where_racks_were_queued(
 
 
 def test_a_record_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_url: str) -> bool:
+    def refuse(_url: str) -> None:
         raise StoreError(path="db", detail="connection refused", hint="start it")
 
-    monkeypatch.setattr(needs, "has_queued_racks", refuse)
+    monkeypatch.setattr(needs, "require_readable_record", refuse)
     found = shown(site(database_url=URL))
     assert list(found) == ["record"]
     assert (found["record"].ok, found["record"].required, found["record"].hint) == (False, True, "start it")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
-from clusterctl.model.errors import RunDirectoryGoneError, StoreError
+from clusterctl.model.errors import PathError, RunDirectoryGoneError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -167,6 +167,22 @@ def write_parts_atomically(path: Path, parts: Iterable[str]) -> None:
 def _write(path: Path, parts: Iterable[str]) -> None:
     with new_file(path) as file:
         file.writelines(part.encode("utf-8", "backslashreplace") for part in parts)
+
+
+@contextmanager
+def given_output(path: Path) -> Iterator[None]:
+    """What a person named as output, a file or a folder of files, is no part of the record: that it cannot be written is said of the path.
+
+    Raises:
+        PathError: it cannot be written.
+    """
+    try:
+        yield
+    except StoreError as e:
+        if not Path(str(e.values["path"])).is_relative_to(path):
+            raise
+        hint = "name a file in a folder that this user may write to, with room for it"
+        raise PathError(path=path, detail=e.values["detail"], hint=hint) from e
 
 
 @contextmanager

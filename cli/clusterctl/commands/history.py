@@ -40,7 +40,7 @@ def command(ctx: click.Context, node: str, *, limit: int, worst: bool, observed:
     elif node:
         _show_story(config, node, limit, output)
     else:
-        raise UsageProblemError(detail="no node is named", hint="name one, or add --worst")
+        raise UsageProblemError(detail="no node is named", hint="name one, or add --worst or --observed")
 
 
 def _show_story(config: Config, node: str, limit: int, output: str) -> None:

@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 
 MEANINGS: dict[ExitCode, str] = {
     ExitCode.OK: "the command did what was requested, and everything is as declared",
-    ExitCode.UNEXPECTED: "an unexpected error in clusterctl itself",
+    ExitCode.UNEXPECTED: "the record (database, state directory) cannot be used, output was lost, or an unexpected error in clusterctl itself",
     ExitCode.USAGE: "the command line is wrong",
     ExitCode.CONFIG: "inventory, profile or configuration is invalid, a path cannot be used, or the target is empty",
     ExitCode.UNREACHABLE: "a node could not be reached",

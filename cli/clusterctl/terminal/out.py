@@ -92,7 +92,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     """Print a table; plain aligned text where stdout is not a terminal."""
     rows = [[printable(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+        widths = [_width(i, (columns, *rows)) for i in range(len(columns))]
         for line in (columns, *rows):
             sys.stdout.write("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() + "\n")
         return
@@ -105,6 +105,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     for row in rows:
         grid.add_row(*map(Text, row))
     terminal_console().print(grid)
+
+
+def _width(column: int, lines: Sequence[Sequence[str]]) -> int:
+    """The longest cell that has another to its right: one that ends its line pushes nothing away."""
+    return max((len(line[column]) for line in lines if any(line[column + 1 :])), default=0)
 
 
 def terminal_console(*, stderr: bool = False) -> Console:

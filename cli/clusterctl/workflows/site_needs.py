@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.job_queue import INSTALL_QUEUE, queue_library
 from clusterctl.adapters.programs import command_check, program_check
 from clusterctl.adapters.ssh.proxy_programs import proxy_programs
-from clusterctl.adapters.store.engine import without_password
+from clusterctl.adapters.store.engine import lacks_file, without_password
 from clusterctl.adapters.store.queued_racks import has_queued_racks
+from clusterctl.adapters.store.readable import require_readable_record
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import StoreError
 from clusterctl.model.program import Program
@@ -34,11 +35,12 @@ def site_needs(config: Config, connections: Iterable[Connection]) -> Iterator[Ch
 
 
 def _record(url: str) -> Iterator[Check]:
-    """Of a record on a server: that it answers; and the library of the queue, where racks were queued in it. SQLite needs neither."""
-    if url.startswith("sqlite"):
+    """Of a record that is there: that it can be read; and the library of the queue, where racks were queued in one on a server."""
+    if lacks_file(url):
         return
     try:
-        queued = has_queued_racks(url)
+        require_readable_record(url)
+        queued = has_queued_racks(url) if not url.startswith("sqlite") else False
     except StoreError as e:
         yield Check("record", ok=False, found=str(e), hint=e.hint)
         return

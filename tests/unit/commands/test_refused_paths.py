@@ -56,6 +56,12 @@ def test_a_closed_folder_above_a_path_is_named(tmp_path: Path, closed: Path, wor
     assert ": Permission denied\nhint: `namei -l " in ended.stderr
 
 
+@pytest.mark.parametrize("words", [("init", "/proc/x"), ("drift", "all", "--write-nightly", "/proc/x")], ids=" ".join)
+def test_a_folder_that_cannot_be_made_is_a_path_that_cannot_be_used(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call([*words]) == ExitCode.CONFIG
+    assert capsys.readouterr().err.startswith("error: /proc/x: No such file or directory\nhint: ")
+
+
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.ENAMETOOLONG], ids=errno.errorcode.get)
 def test_the_reason_of_the_operating_system_is_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int

@@ -160,6 +160,11 @@ def test_what_is_no_evidence_is_not_packed(tmp_path: Path, name: str) -> None:
         (("--bundle", "x.tar.gz", "--out", "y"), 2, "leave out -o and --out"),
         (("--bundle", "absent/x.tar.gz"), 3, "choose another file for --bundle"),
         (("--bundle", "state"), 2, "is a directory"),
+        # A path of the reader is none of the record: neither 1 nor a hint at --state-dir.
+        (("--bundle", "/proc/x.tar.gz"), 3, "error: /proc/x.tar.gz: No such file or directory\nhint: name a file in a folder"),
+        (("--out", "/proc/x.html"), 3, "error: /proc/x.html: No such file or directory\nhint: name a file in a folder"),
+        (("-o", "ocptv", "--out", "/proc/x.jsonl"), 3, "error: /proc/x.jsonl: No such file or directory\nhint: name a file in a folder"),
+        (("-o", "ocptv", "--out", "/proc"), 3, "error: /proc: No such file or directory\nhint: name a file in a folder"),
     ],
 )
 def test_what_cannot_be_written_is_refused(

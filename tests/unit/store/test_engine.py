@@ -51,3 +51,9 @@ def test_a_full_disk_is_not_taken_for_a_broken_one(
     found = failing(engine, "disk I/O error")
     assert message in str(found)
     assert hint in found.hint
+
+
+def test_a_host_that_has_no_address_is_no_defect_of_ours() -> None:
+    with pytest.raises(StoreError) as caught:
+        Store.open("postgresql+psycopg://clusterctl@db.example.invalid/clusterctl")
+    assert "correct the host in database_url" in caught.value.hint

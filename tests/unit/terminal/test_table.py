@@ -22,3 +22,18 @@ def test_no_color_leaves_no_escape_sequence_on_a_terminal(setting: str, monkeypa
     os.close(ours)
     assert "r12-n01" in shown
     assert ("\x1b" in shown) == (setting == "")
+
+
+def test_a_column_off_a_terminal_is_as_wide_as_what_has_a_cell_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """The hints of `doctor` stood 240 columns to the right, because one check without a hint found many gates."""
+    out.table(["CHECK", "FOUND", "HINT"], [["ssh", "missing", "install it"], ["gates", "a list of gates that is very long", ""]])
+    assert capsys.readouterr().out.splitlines() == [
+        "CHECK  FOUND    HINT",
+        "ssh    missing  install it",
+        "gates  a list of gates that is very long",
+    ]
+
+
+def test_a_table_without_rows_has_its_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    out.table(["NODE", "STATE"], [])
+    assert capsys.readouterr().out == "NODE  STATE\n"

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.errors import PathError, UsageProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,8 @@ def write_site(folder: Path, *, lab: bool = False) -> tuple[Path, ...]:
     The site of a `lab` has no inventory of its own: `clusterctl lab up` writes it.
 
     Raises:
-        UsageProblemError: the folder is `/`, one of the files is there already (none is written), or the folder cannot be written.
+        UsageProblemError: the folder is `/`, or one of the files is there already (none is written).
+        PathError: the folder cannot be written.
     """
     if folder.resolve() == Path("/"):
         raise UsageProblemError(detail=f"{folder} is the root of the file system", hint="give a new folder; nothing was written")
@@ -35,7 +36,7 @@ def write_site(folder: Path, *, lab: bool = False) -> tuple[Path, ...]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as e:
-        raise UsageProblemError(detail=f"{folder}: {e.strerror}", hint="give a folder that can be written") from e
+        raise PathError(path=folder, detail=e.strerror, hint="give a folder that can be written") from e
     return tuple(texts)
 
 

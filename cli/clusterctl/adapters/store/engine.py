@@ -142,6 +142,16 @@ def only_to_read(engine: Engine) -> Engine:
     return engine
 
 
+def refuse_emptied(url: str) -> None:
+    """Refuse a SQLite file that lost its content.
+
+    Raises:
+        StoreError: the URL is of one.
+    """
+    if url.startswith("sqlite"):
+        _refuse_emptied(Path(_parse(url).database or ""))
+
+
 def _refuse_emptied(file: Path) -> None:
     """A new database has no runs yet: an empty file beside runs is what a full disk or a failed copy left of one.
 
@@ -269,6 +279,7 @@ _HINTS = (
     ),
     ("not a database", "clusterctl did not write this file: move it away or choose another directory with --state-dir"),
     ("disk i/o error", "the disk or its file system has errors: see `dmesg`"),
+    ("resolve host", "correct the host in database_url, or look why this machine cannot resolve it"),
     ("connect", "check that the server of database_url runs and that this user can log in"),
     ("foreign key", "the node or run was not recorded before; report this as a bug"),
 )

@@ -27,15 +27,30 @@ def ensure(engine: Engine) -> None:
         version = _version(connection)
     if version == HEAD:
         return
-    if version and version > HEAD:
+    _refuse_newer(engine, version)
+    with writing(engine) as connection:
+        if _version(connection) != HEAD:  # another process may have been faster
+            upgrade(connection)
+
+
+def require_readable(engine: Engine) -> None:
+    """Refuse a database that `ensure` would refuse; changes nothing.
+
+    Raises:
+        StoreError: it cannot be read, or was written by a newer clusterctl.
+    """
+    with reading(engine) as connection:
+        version = _version(connection)
+    _refuse_newer(engine, version)
+
+
+def _refuse_newer(engine: Engine, version: str) -> None:
+    if version > HEAD:
         raise StoreError(
             path=without_password(str(engine.url)),
             detail=f"its schema version is {version}, this clusterctl supports {HEAD}",
             hint="use the version of clusterctl that wrote it, or a newer one",
         )
-    with writing(engine) as connection:
-        if _version(connection) != HEAD:  # another process may have been faster
-            upgrade(connection)
 
 
 def is_present(engine: Engine) -> bool:
