@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def query_worker(request: WorkerRequest) -> dict[str, Any]:
         SpecInvalidError: the declared state breaks a schema.
         WorkerCrashedError: anything else.
     """
+    request = replace(request, extra_vars=tuple(map(_seen_from_here, request.extra_vars)))
     reply = ask_kept_inventory(request, _TIMEOUT_S) or _ask_new_worker(request)
     if "error" in reply:
         raise _error(reply["error"], request)
@@ -57,6 +59,21 @@ def inventory_kept_open(request: WorkerRequest) -> Iterator[dict[str, str]]:
 
 def _argv() -> list[str]:
     return [sys.executable, "-m", "clusterctl.adapters.inventory.ansible_worker", str(os.getpid())]
+
+
+def _seen_from_here(words: str) -> str:
+    """A value of `-e`, the file of `@FILE` with its whole path: the worker would look for it below the playbooks.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    if not words.startswith("@"):
+        return words
+    file = Path(os.path.expanduser(words[1:])).absolute()  # noqa: PTH111 pathlib's own fails where there is no home
+    if not file.exists() or file.is_dir():
+        reason = "is a directory" if file.is_dir() else "no such file"
+        raise ConfigError(detail=f"--extra-vars: {words[1:]}: {reason}", hint="name a file of YAML or JSON: -e @FILE")
+    return f"@{file}"
 
 
 def _ask_new_worker(request: WorkerRequest) -> dict[str, Any]:

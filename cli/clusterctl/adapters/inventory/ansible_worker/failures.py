@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _ORIGIN = re.compile(r"^Origin: (?P<file>/.+?):(?P<line>\d+)", re.MULTILINE)
+_INVENTORY_HINT = "correct the inventory; `ansible-inventory --list` shows the same error"
 _VAULT_HINT = (
     "give the vault password: --vault-id FILE or ANSIBLE_VAULT_PASSWORD_FILE; "
     "single values (`ansible-vault encrypt_string`) are decrypted only where needed"
@@ -47,13 +48,13 @@ def invalid(problems: tuple[Problem, ...]) -> WorkerError:
     return WorkerError(Failure.INVALID, problems=[p.to_dict() for p in problems])
 
 
-def from_ansible(error: AnsibleError) -> WorkerError:
+def from_ansible(error: AnsibleError, hint: str = _INVENTORY_HINT) -> WorkerError:
     """An error of Ansible while it read inventory or variables, with file and line where it says so."""
     chain = list(error_chain(error))
     detail = next((f"{p}: {error_message(e)}" for e in chain if (p := _place(e))), error_message(error))
     if any("vault" in str(e).lower() for e in chain):
         return config_failure(detail, _VAULT_HINT)
-    return config_failure(detail, "correct the inventory; `ansible-inventory --list` shows the same error")
+    return config_failure(detail, hint)
 
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:

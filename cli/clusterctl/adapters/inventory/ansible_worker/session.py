@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.inventory.wire import WorkerRequest
 
 _GROUP_NAME = re.compile(r"^[A-Za-z_]\w*$")
+_EXTRA_VARS = "write NAME=VALUE without blanks around the =, JSON, or @FILE"
 _YAML = (".yml", ".yaml", ".json")
 
 
@@ -73,8 +74,8 @@ def open_session(request: WorkerRequest) -> Session:
     loader.set_basedir(str(Path(request.content) / "playbooks"))
     VaultSecretsContext.initialize(VaultSecretsContext(secrets=_vault_secrets(loader, _vault_ids(request))))
     inventory = SourceManager(loader)
+    variables = _with_extra_vars(loader, None)
     try:
-        variables = VariableManager(loader=loader)
         inventory.read(list(request.layers))
         variables.set_inventory(inventory)
     except AnsibleError as e:
@@ -89,11 +90,26 @@ def with_extra_vars(session: Session, request: WorkerRequest) -> Session:
     """The same inventory with the extra variables of another request, on which no file of it depends.
 
     Raises:
-        AnsibleError: they cannot be read.
+        WorkerError: they cannot be read.
     """
     context.CLIARGS = CLIArgs({"extra_vars": request.extra_vars})
-    variables = VariableManager(loader=session.loader, inventory=session.inventory)
+    variables = _with_extra_vars(session.loader, session.inventory)
     return Session(session.loader, session.inventory, variables, HostVars(session.inventory, variables, session.loader))
+
+
+def _with_extra_vars(loader: Any, inventory: Any) -> Any:
+    """Ansible's variable manager, which reads `-e` at once.
+
+    Raises:
+        WorkerError: a value of `-e` cannot be read, or sets no variable: Ansible takes `-e "version 580"` and forgets it.
+    """
+    try:
+        variables = VariableManager(loader=loader, inventory=inventory)
+    except AnsibleError as e:
+        raise from_ansible(e, f"correct the value of -e: {_EXTRA_VARS}") from e
+    if unnamed := next((str(variables.extra_vars[n]) for n in ("_raw_params", "") if n in variables.extra_vars), ""):
+        raise config_failure(f"--extra-vars: {unnamed!r} sets no variable", _EXTRA_VARS)
+    return variables
 
 
 def _vault_secrets(loader: Any, vault_ids: list[str]) -> list[Any]:
