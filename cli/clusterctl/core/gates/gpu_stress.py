@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clusterctl_tools.gpu import GpuUnderLoad
 
 _REPEATED = f"{AGAIN}."
-_COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} sensors`), the power limit of {gpu} and its cold plate or heat sink"
+_COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} --only sensors`), the power limit of {gpu} and its cold plate or heat sink"
 # By rule.
 _ACTIONS = {
     "slowdown": _COOLING,

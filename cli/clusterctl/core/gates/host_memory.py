@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _AGAIN = "then `clusterctl burnin {node} --level full --gates host_memory`"
 _WRONG = (
-    "replace the DIMM whose errors `load_errors` of this run or the event log of the BMC counts (`clusterctl bmc {node} log`); where none counts any, "
+    "replace the DIMM whose errors `load_errors` of this run or the event log of the BMC counts (`clusterctl bmc {node} --only log`); where none counts any, "
     f"compare memory speed and firmware with an equal node, and find it by taking out half of the DIMMs at a time; {_AGAIN}"
 )
 _ROOM = (

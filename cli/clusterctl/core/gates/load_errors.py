@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _BEFORE = "before"
 _AFTER = "after."
 _HINTS = {
-    GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} log`) and the kernel log of the boot before, then burn in again",
+    GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} --only log`) and the kernel log of the boot before, then burn in again",
     GateReason.DEVICE_LOST: "check the kernel log for the device; power-cycle the node, reseat or replace the part",
 }
 

@@ -20,7 +20,7 @@ _INSTALL = "no role of clusterctl installs it: install it on the node, then `clu
 _OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
 # In order of importance: where several reasons apply, the first is acted on.
 _ACTIONS = {
-    GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} log`) and the kernel log of the boot before, then burn in again",
+    GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} --only log`) and the kernel log of the boot before, then burn in again",
     GateReason.NODE_UNREACHABLE: _CHECK_NODE,
     GateReason.NOT_INSTALLED: "role {role} installs it: `clusterctl provision {node}`",
     GateReason.NODE_BUSY: "wait for that one to end, then `clusterctl burnin {node}`",
