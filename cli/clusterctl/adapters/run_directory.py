@@ -170,8 +170,10 @@ def _write(path: Path, parts: Iterable[str]) -> None:
 
 
 @contextmanager
-def given_output(path: Path) -> Iterator[None]:
+def given_output(path: Path | None) -> Iterator[None]:
     """What a person named as output, a file or a folder of files, is no part of the record: that it cannot be written is said of the path.
+
+    None: nothing is named.
 
     Raises:
         PathError: it cannot be written.
@@ -179,7 +181,7 @@ def given_output(path: Path) -> Iterator[None]:
     try:
         yield
     except StoreError as e:
-        if not Path(str(e.values["path"])).is_relative_to(path):
+        if path is None or not Path(str(e.values["path"])).absolute().is_relative_to(path.absolute()):
             raise
         hint = "name a file in a folder that this user may write to, with room for it"
         raise PathError(path=path, detail=e.values["detail"], hint=hint) from e

@@ -45,6 +45,7 @@ def command(
     RUN is a run's id, a unique prefix of it, or `last`. Prints the path of the page. With `-o ocptv`, writes gate results and findings of
     RUN as OCP Test & Validation 2.0 output, a test run for each node.
     """
+    from clusterctl.adapters.run_directory import given_output  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.commands import report_outputs, report_printed  # noqa: PLC0415
     from clusterctl.workflows.collect_report import chosen_run  # noqa: PLC0415
@@ -59,7 +60,7 @@ def command(
     if bundle and (out or output):
         raise UsageProblemError(detail="--bundle has the page and a name of its own", hint="leave out -o and --out")
     report_outputs.check_folders({"--out": out, "--bundle": bundle})
-    with Store.open_to_read(load_config(ctx, gates=False).store_url) as store:
+    with Store.open_to_read(load_config(ctx, gates=False).store_url) as store, given_output(bundle or out):
         if compare:
             report_printed.print_comparison(store, *compare, output=output or "table")
         elif bundle:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.run_directory import given_output, write_atomically, write_parts_atomically
+from clusterctl.adapters.run_directory import write_atomically, write_parts_atomically
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.terminal import messages
 from clusterctl.terminal.out import print_lines, print_text
@@ -38,9 +37,7 @@ def write_page(store: Store, row: RunRow, out: Path | None) -> None:
     path = (out or Path(row.directory) / "report.html").absolute()
     if path.is_dir():
         raise UsageProblemError(detail=f"--out: {path} is a directory", hint="name a file in it")
-    page = render_page(with_pictures(store, collect(store, row, path.parent)))
-    with given_output(path) if out else nullcontext():
-        write_atomically(path, page)
+    write_atomically(path, render_page(with_pictures(store, collect(store, row, path.parent))))
     print_text(str(path))
 
 
@@ -52,14 +49,12 @@ def write_test_runs(store: Store, row: RunRow, out: Path | None) -> None:
     report = collect(store, row, Path(row.directory))
     test_runs = collect_test_runs(store, report)
     if out and out.is_dir():
-        with given_output(out):
-            for one in test_runs:
-                write_parts_atomically(out / f"{one.section.name}.jsonl", output_lines(report, one))
+        for one in test_runs:
+            write_parts_atomically(out / f"{one.section.name}.jsonl", output_lines(report, one))
         return
     lines = (line for one in test_runs for line in output_lines(report, one))
     if out:
-        with given_output(out):
-            write_parts_atomically(out, lines)
+        write_parts_atomically(out, lines)
     else:
         print_lines(lines)
 
@@ -77,8 +72,7 @@ def write_bundle(store: Store, row: RunRow, bundle: Path) -> None:
     if own and "findings.json" not in files.names:
         texts["findings.json"] = "".join(findings_json_parts(own, row.id))
     path = bundle.absolute()
-    with given_output(path):
-        write_archive(path, Path(row.directory), files.names, texts, row.started_at)
+    write_archive(path, Path(row.directory), files.names, texts, row.started_at)
     for name in files.left_out:
         messages.note(f"left out: {name} holds the secret of a plan")
     print_text(str(path))
