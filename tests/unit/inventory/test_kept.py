@@ -51,7 +51,7 @@ QUESTIONS: dict[str, Callable[[Sequence[Path]], Any]] = {
     "variables": lambda layers: load_sent_variables(layers, ONE),
     "extra variables": lambda layers: load_nodes(layers, "rack-001", extra_vars=["site=east", "{su: su-9}"]),
     "variables with extra ones": lambda layers: load_sent_variables(layers, ONE, ["bmc_user=other"]),
-    "extra variables that cannot be read": lambda layers: load_nodes(layers, "rack-001", extra_vars=["@/nowhere.yml"]),
+    "extra variables that cannot be read": lambda layers: load_nodes(layers, "rack-001", extra_vars=["[1]"]),
 }
 
 
