@@ -15,7 +15,8 @@ from clusterctl.core.gates.judging.not_proven import not_proven
 from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
-from clusterctl.model.gate_result import RawRecord
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, RawRecord
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.workflows.judge_again import Rejudged, with_baselines
 
@@ -51,10 +52,18 @@ def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: s
     for name in names:
         own = [o for o in outputs if o.gate == name]
         records += _records(own, [s for s in subjects if s.name in {o.node for o in own}], level, impossible)
-    results = judge(subjects, records, level=level, gates=names, impossible=impossible)
+    results = tuple(_of_a_file(directory, r) for r in judge(subjects, records, level=level, gates=names, impossible=impossible))
     return Rejudged(
         level, names, None, tuple(n.name for n in nodes), results, group_findings(subjects, results, {}), not_proven(subjects, level, names)
     )
+
+
+def _of_a_file(directory: Path, result: GateResult) -> GateResult:
+    """The usual hint to an output that cannot be read leads to a run directory, and there is no run."""
+    if result.reason not in (GateReason.UNPARSABLE, GateReason.INCOMPLETE):
+        return result
+    file = f"{directory / result.node}/{result.gate}.*"
+    return replace(result, hint=f"look at {file}: the whole output of the tool is needed, as `clusterctl parse --list` has it")
 
 
 def _require_judgeable(directory: Path, output: GivenOutput) -> None:

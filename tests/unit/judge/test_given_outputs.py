@@ -71,6 +71,16 @@ def test_a_shorter_diagnostic_than_the_level_demands_proves_nothing(tmp_path: Pa
     assert Outcome.COULD_NOT_RUN in {r.outcome for r in judged(tmp_path, node("n1"))["n1"]}
 
 
+def test_what_cannot_be_read_is_looked_for_in_the_folder_that_was_given(tmp_path: Path) -> None:
+    """There is no run, so the hint must not name its directory."""
+    give(tmp_path, n1__dcgm_diag_json="{}")
+    (result,) = judged(tmp_path, node("n1"))["n1"]
+    assert result.reason is GateReason.UNPARSABLE
+    assert (
+        result.hint == f"look at {tmp_path / 'n1'}/dcgm_diag.*: the whole output of the tool is needed, as `clusterctl parse --list` has it"
+    )
+
+
 def test_the_test_of_the_vendor_within_dcgm_counts(tmp_path: Path) -> None:
     document = json.loads(diagnostic(4))
     eud = {"name": "eud", "results": [{"entity_group": "GPU", "entity_group_id": 1, "entity_id": 5, "status": "Fail"}]}
