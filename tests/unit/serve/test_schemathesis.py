@@ -56,7 +56,9 @@ def test_no_request_finds_an_answer_that_the_document_does_not_have(app: Guard, 
 
 
 def _without_404(document: dict[str, Any]) -> None:
-    del document["paths"][f"{BASE}/nodes/{{name}}"]["get"]["responses"]["404"]
+    # Of all: which names a path meets depends on the modules that are imported.
+    for path in ("/nodes/{name}", "/racks/{name}", "/runs/{run}"):
+        del document["paths"][BASE + path]["get"]["responses"]["404"]
 
 
 def _with_another_type(document: dict[str, Any]) -> None:
