@@ -13,12 +13,12 @@ from clusterctl.model.learned import NotLearned
 from clusterctl.terminal import messages, out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from clusterctl.model.gate_result import Baseline
     from clusterctl.model.learned import Cluster, DeviceClass, Learned
 
-_IN_FORCE = ("GATE", "METRIC", "KIND", "VALUE", "N", "SPREAD", "DATE", "EXPIRES", "SOURCE")
+_IN_FORCE = ("GATE", "METRIC", "HOLDS FOR", "KIND", "VALUE", "N", "SPREAD", "DATE", "EXPIRES", "SOURCE")
 _MEASURED = ("GATE", "METRIC", "CLASS", "FLOOR", "NODES", "LOWEST", "MEDIAN", "SPREAD", "LEARNED", "WHY NOT")
 _NAMES = 4
 _WHY_NOT = {
@@ -110,7 +110,20 @@ def _value(baseline: Baseline) -> str:
 
 def _floor_row(one: Baseline) -> tuple[str, ...]:
     spread = "-" if one.spread is None else f"{100 * one.spread:.1f} %"
-    return one.gate, one.metric, str(one.kind), _value(one), str(one.n or "-"), spread, one.date, one.expires or "-", one.source
+    held_for = ", ".join(_conditions(one)) or "-"
+    return one.gate, one.metric, held_for, str(one.kind), _value(one), str(one.n or "-"), spread, one.date, one.expires or "-", one.source
+
+
+def _conditions(one: Baseline) -> Iterator[str]:
+    """What tells a floor from another one of the same metric."""
+    least, most = (one.nodes, one.nodes) if one.nodes is not None else (one.nodes_min, one.nodes_max)
+    if least is not None or most is not None:
+        span = f"{least}" if least == most else f"{least or 1} to {most}" if most is not None else f"{least} or more"
+        yield f"{span} {'node' if most == 1 else 'nodes'}"
+    yield from (word for word in (one.op, one.sku, one.fabric) if word)
+    if one.size_bytes is not None:
+        yield f"messages of {one.size_bytes} bytes"
+    yield from (f"{name} {version}" for name, version in sorted(one.versions.items()))
 
 
 def _measured_row(one: Learned) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from clusterctl.model.drift import DriftKind
 from clusterctl.model.findings import status_hints
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
+from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import xml_document
 
@@ -46,7 +47,7 @@ def drift_summary(report: DriftReport, shown: int) -> str:
         f"{counts[DriftKind.UNKNOWN]} could not be judged",
     ]
     more = f" {older} seen before are not shown." if older else ""
-    return f"Drift: {len(report.nodes)} nodes, {len(report.lost)} lost; checks: {', '.join(parts)}.{more}"
+    return f"Drift: {counted(len(report.nodes), 'node')}, {len(report.lost)} lost; checks: {', '.join(parts)}.{more}"
 
 
 def written(files: Sequence[Path]) -> None:

@@ -12,6 +12,7 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl.model.group_findings import GroupFindings
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
+from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 from clusterctl_validators.finding import GOOD
 
@@ -115,7 +116,7 @@ def coverage_line(coverage: Mapping[str, Any]) -> str:
     """What the pair schedule reaches where every meeting takes place."""
     text = (
         f"Planned: {coverage['pairs']} of {coverage['possible_pairs']} pairs, {coverage['devices']} of {coverage['known_devices']} HCAs, "
-        f"{coverage['nodes']} nodes."
+        f"{counted(coverage['nodes'], 'node')}."
     )
     missing = coverage["uncovered"]
     return f"{text} Not covered: {', '.join(missing)}." if missing else text
@@ -129,4 +130,4 @@ def gates_summary(results: Sequence[GateResult], nodes: Sequence[str]) -> str:
     verdicts = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "none"
     names = f" ({', '.join(bad[:8])}{' ...' if len(bad) > 8 else ''})" if bad else ""  # noqa: PLR2004 a line's length
     simulated = " Simulated numbers." if any(r.simulated for r in results) else ""
-    return f"{len(nodes)} nodes: {len(passed)} passed, {len(bad)} did not{names}. Verdicts: {verdicts}.{simulated}"
+    return f"{counted(len(nodes), 'node')}: {len(passed)} passed, {len(bad)} did not{names}. Verdicts: {verdicts}.{simulated}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.terminal import messages, out
+from clusterctl.terminal.names import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ def checked(output: str, result: InventoryCheck) -> None:
         messages.note(f"waivers were compared with the names of roles only: {result.store_problem}")
     if output == "table":
         messages.note(
-            f"ok: {result.nodes} nodes with {result.specs} distinct specs; profiles without a node: {', '.join(result.profiles) or 'none'}"
+            f"ok: {counted(result.nodes, 'node')} with {counted(result.specs, 'distinct spec')}; profiles without a node: {', '.join(result.profiles) or 'none'}"
         )
     else:
         out.emit(output, "profile_check", {"problems": [], "nodes": result.nodes, "specs": result.specs, "profiles": list(result.profiles)})

@@ -10,6 +10,7 @@ from clusterctl.model.provision import Note
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument, RunInProgress
 from clusterctl.model.shard import SEEN_EVERY_S, Shard, ShardKind, ShardState, Worker
 from clusterctl.terminal import messages, out
+from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def queue_question(shards: Sequence[Shard]) -> str:
     shards = [s for s in shards if s.kind is ShardKind.PROVISION]
     nodes = sum(len(s.nodes) for s in shards)
     racks = ", ".join(s.rack or "no rack" for s in shards[:_FEW]) + (f" and {len(shards) - _FEW} more" if len(shards) > _FEW else "")
-    return f"{_count(nodes)} in {racks}. Queue {'it' if nodes == 1 else 'them'}?"
+    return f"{counted(nodes, 'node')} in {racks}. Queue {'it' if nodes == 1 else 'them'}?"
 
 
 def _unserved(found: RunsOverview) -> list[str]:
@@ -78,10 +79,6 @@ def _unserved(found: RunsOverview) -> list[str]:
 
 def _rack(shard: Shard) -> str:
     return shard.rack or ("-" if shard.kind is ShardKind.PROVISION else "across racks")
-
-
-def _count(nodes: int) -> str:
-    return "1 node" if nodes == 1 else f"{nodes} nodes"
 
 
 def _site(name: str) -> str:
@@ -113,7 +110,7 @@ def _worker_row(w: Worker) -> tuple[str, ...]:
 def _line(x: Shard | Worker) -> str:
     if isinstance(x, Worker):
         return f"worker {x.name} takes {_site(x.site)}, {x.jobs} at a time; content {x.content[:_CONTENT]}"
-    what = f"shard {x.id}, {'rack ' if x.kind is ShardKind.PROVISION else ''}{_rack(x)}, {_count(len(x.nodes))}: {x.state}"
+    what = f"shard {x.id}, {'rack ' if x.kind is ShardKind.PROVISION else ''}{_rack(x)}, {counted(len(x.nodes), 'node')}: {x.state}"
     if x.state is ShardState.RUNNING:
         return what
     exit_code = "" if x.exit_code is None else f", exit code {x.exit_code}"

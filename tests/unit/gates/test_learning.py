@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -147,3 +147,22 @@ def test_floors_are_shown_beside_what_was_measured(output: str, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "rdma_pair" in printed
     assert "372.4" in printed
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"),
+    [
+        ({}, " -  "),
+        ({"nodes": 2}, "2 nodes"),
+        ({"nodes": 1}, "1 node "),
+        ({"nodes_min": 3}, "3 or more nodes"),
+        ({"nodes_max": 8}, "1 to 8 nodes"),
+        ({"nodes_min": 3, "nodes_max": 8, "op": "scratch"}, "3 to 8 nodes, scratch"),
+        ({"sku": "H100", "fabric": "ib", "size_bytes": 8}, "H100, ib, messages of 8 bytes"),
+        ({"versions": {"nccl": "2.28"}}, "nccl 2.28"),
+    ],
+    ids=str,
+)
+def test_two_floors_of_a_metric_differ_by_what_they_hold_for(own: dict[str, Any], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    view.in_force("table", [replace(learned([392.0] * 24).floor, **own)])
+    assert shown in capsys.readouterr().out.replace("\n", " ")
