@@ -8,7 +8,7 @@ import pytest
 from clusterctl.adapters.config import read_config
 from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.adapters.inventory.site import write_site
-from clusterctl.model.errors import ConfigError, SpecInvalidError, UsageProblemError
+from clusterctl.model.errors import ConfigError, PathError, SpecInvalidError, UsageProblemError
 from clusterctl.workflows.check_declared_state import check_declared_state
 from clusterctl_lab.layout import LabPaths
 from support.roles import ROOT
@@ -47,7 +47,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageProblemError, match="file"):
+    with pytest.raises(PathError, match="file"):
         write_site(tmp_path / "file" / "site")
 
 
