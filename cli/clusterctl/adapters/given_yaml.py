@@ -1,4 +1,4 @@
-"""YAML that a person wrote: what is wrong with it is told with its line, and a key that stands twice is an error."""
+"""YAML that a person wrote: errors name the line, and a key that stands twice is one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from clusterctl.core.gates.planning.group_steps import (
 )
 from clusterctl.core.gates.planning.step import GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
-from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
+from clusterctl.model.gate_reason import ABOUT_THE_PEER, NOT_MEASURED, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
@@ -264,7 +264,8 @@ class GroupGate(Gate[G]):
         record = run.record
         suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in run.named or n in run.own_errors)
         shared = [self._for_member(record, member, verdict, suspects) for verdict in run.verdicts]
-        shared = [_spoiled(r) if (run.named or run.own_errors) and r.outcome is not Outcome.PASS else r for r in shared]
+        spoiled = (r.outcome is not Outcome.PASS and (run.named or (run.own_errors and r.reason in NOT_MEASURED)) for r in shared)
+        shared = [_spoiled(r) if own else r for r, own in zip(shared, spoiled, strict=True)]
         return self._results_of_node(shared, run.own_errors.get(member), run.proofs.get(member))
 
     def _results_of_node(self, shared: Sequence[GateResult], own: GateResult | None, proof: GateResult | None) -> Sequence[GateResult]:

@@ -42,7 +42,7 @@ def logs_of(record: RawRecord | None) -> tuple[RankLog, ...]:
 def other_networks(logs: Mapping[str, Sequence[RankLog]]) -> dict[str, tuple[str, str]]:
     """Node -> the network that NCCL uses there and that of most nodes, for each node that is not one of these; none without a majority.
 
-    A plug-in (`libnccl-net.so`) that only some nodes have makes their ranks wait for the others for ever (NVIDIA/nccl issue 1634).
+    Assumed: a plug-in (`libnccl-net.so`) that only some nodes have is why a group with them hangs; so the logs of NVIDIA/nccl issue 1634 differ.
     """
     networks = {name: ", ".join(sorted({log.network for log in own if log.network})) for name, own in logs.items()}
     known = {name: network for name, network in networks.items() if network}

@@ -21,10 +21,10 @@ from clusterctl.core.gates.planning.step import BurnInPart
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.errors import ConfigError, UsageProblemError
-from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Outcome
+from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.workflows.burnin.measure import measure
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -153,8 +153,11 @@ def _taking(
     subjects: Sequence[Subject], results: Sequence[GateResult], records: Sequence[RawRecord], late: Sequence[str], rung: str
 ) -> list[Subject]:
     """Those whose last result is not a fault of theirs; on the rung after the last one only those whose group another node spoiled."""
-    at_fault = {(r.gate, r.node) for r in results if r.gate in late and r.outcome is Outcome.FAIL}
-    own = [r for r in results if r.reason is not GateReason.GROUP_SPOILED and not (rung == REST and _with_others(r, late, at_fault))]
+    own = [r for r in results if r.reason is not GateReason.GROUP_SPOILED]
+    if rung == REST:
+        spoiling = {r.gate for r in results if r.reason is GateReason.GROUP_SPOILED}
+        at_fault = {(r.gate, r.node) for r in own if r.gate in spoiling and r.outcome not in GOOD}
+        own = [r for r in own if not _not_measured_with(r, late, at_fault)]
     bad = not_passed([r for r in own if r.gate not in late or r.node in _members(records, late)])
     spoiled = {r.node for r in results if r.reason is GateReason.GROUP_SPOILED}
     if rung == REST and not spoiled:
@@ -162,17 +165,17 @@ def _taking(
     return [s for s in subjects if s.name not in bad and (rung != REST or s.partner or s.name in spoiled)]
 
 
-def _with_others(result: GateResult, late: Sequence[str], at_fault: Collection[tuple[str, str]]) -> bool:
-    """Whether a group without a result had a member that another gate found to be at fault, which may be why."""
+def _not_measured_with(result: GateResult, late: Sequence[str], at_fault: Collection[tuple[str, str]]) -> bool:
+    """Whether a group was not measured, and had a member that spoiled another gate, which may be why. What was measured stays."""
     others = {name for gate, name in at_fault if gate != result.gate} - {result.node}
-    return result.gate in late and result.outcome is Outcome.COULD_NOT_RUN and not others.isdisjoint(result.peers)
+    return result.gate in late and result.reason in NOT_MEASURED and not others.isdisjoint(result.peers)
 
 
 def _not_proven(results: Sequence[GateResult], late: Sequence[str], taking: Sequence[Subject]) -> tuple[str, ...]:
     """The group gates that some of these nodes have not passed."""
     names = {s.name for s in taking}
-    good = (Outcome.PASS, Outcome.WARN, Outcome.NOT_APPLICABLE)
-    return tuple(g for g in late if any(r.gate == g and r.node in names and r.outcome not in good for r in results))
+    bad = {r.gate for r in results if r.node in names and (r.outcome not in GOOD or r.reason is GateReason.GROUP_SPOILED)}
+    return tuple(g for g in late if g in bad)
 
 
 def _members(records: Sequence[RawRecord], late: Sequence[str]) -> set[str]:
