@@ -76,6 +76,7 @@ NAVIGATION = {
         "reference/validators",
         "reference/gates",
         "reference/dcgm-errors",
+        "reference/next-actions",
         "reference/baselines",
         "reference/samples",
         "reference/ocptv",

@@ -13,6 +13,7 @@ GENERATORS = (
     "cli_reference.py",
     "profile_table.py",
     "dcgm_error_page.py",
+    "next_actions_page.py",
     "module_table.py",
     "configuration_table.py",
     "document_schemas.py",

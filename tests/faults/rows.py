@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.model.level import Level  # noqa: TC001 pydantic reads it
+from clusterctl.model.repair import Component, NextAction
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = ROOT / "tests" / "cases" / "faults"
 _VOCABULARY = "vocabulary.yml"
@@ -64,13 +70,13 @@ class Oracle(_Model):
     Attributes:
         node: the node it is on; empty where a switch is at fault, which is not a node.
         device: as the vendor's tools number it (`gpu3`, `mlx5_2`); empty where the node, or a part without a number, is at fault.
-        actions: the next action, of those of the vocabulary; any of them is right.
+        actions: the next action; any of them is right.
     """
 
     node: str
-    component: str
+    component: Component
     device: str = ""
-    actions: Annotated[tuple[str, ...], Field(min_length=1)]
+    actions: Annotated[tuple[NextAction, ...], Field(min_length=1)]
     source: Annotated[str, Field(min_length=8)]
 
 
@@ -102,27 +108,6 @@ class Row(_Model):
     oracle: Annotated[tuple[Oracle, ...], Field(min_length=1)]
 
 
-class Place(_Model):
-    """Which component a result states. `field`: a pattern of its key, `device` of its device; the first place that fits counts."""
-
-    field: str
-    device: str = "*"
-    component: str
-
-
-class Vocabulary(_Model):
-    """The words of oracle and grading.
-
-    Attributes:
-        components: component -> what it is; actions: action -> the pattern of the words by which a hint names it.
-        places: from keys of results to components.
-    """
-
-    components: dict[str, str]
-    actions: dict[str, str]
-    places: tuple[Place, ...]
-
-
 def load_rows() -> tuple[Row, ...]:
     """Every row, in the order of files and rows.
 
@@ -133,6 +118,8 @@ def load_rows() -> tuple[Row, ...]:
     return tuple(Row.model_validate(row) for file in files for row in yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
-def load_vocabulary() -> Vocabulary:
-    """The vocabulary."""
-    return Vocabulary.model_validate(yaml.safe_load((FOLDER / _VOCABULARY).read_text(encoding="utf-8")))
+@cache
+def hint_words() -> Mapping[NextAction, re.Pattern[str]]:
+    """By which words a hint names an action."""
+    found = yaml.safe_load((FOLDER / _VOCABULARY).read_text(encoding="utf-8"))
+    return {NextAction(name): re.compile(pattern, re.IGNORECASE) for name, pattern in found.items()}

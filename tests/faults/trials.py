@@ -12,7 +12,7 @@ from faults.grading import HOLDS, Statement, grade, of_checks, of_gates, of_skew
 from faults.nights import usual_of
 from faults.rack_findings import findings_of_rack, skews_of_rack
 from faults.rack_kinds import RACK_KINDS
-from faults.rows import ADDED_GATES, load_vocabulary
+from faults.rows import ADDED_GATES
 from faults.world import EVERY_NODE, rack_of
 
 if TYPE_CHECKING:
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
     from faults.rows import Row
     from faults.world import Rack
 
-COUNTED = ("detected", "held", "right_component", "right_action", "named_action")
+COUNTED = ("detected", "held", "right_component", "right_action", "named_action", "hint_names_it")
 _TWINS = 3
 
 
 def stated_about(rack: Rack, checked: Sequence[str], level: Level = "standard", *, known: bool = False) -> tuple[Statement, ...]:
     """What the gates state about all nodes, and the validators about some; `known`: the parts were measured in earlier nights."""
-    words = load_vocabulary()
     with rack.kind.printing():
-        found = of_gates(burn_in(rack, level, usual=usual_of(rack, level) if known else None), words)
+        found = of_gates(burn_in(rack, level, usual=usual_of(rack, level) if known else None))
         checks = findings_of_rack(rack, checked)
-        skews = of_skews(skews_of_rack(rack, checks), words)
-        return (*found, *skews, *(s for name, own in checks.items() for s in of_checks(name, own, words)))
+        skews = of_skews(skews_of_rack(rack, checks))
+        return (*found, *skews, *(s for name, own in checks.items() for s in of_checks(name, own)))
 
 
 @cache

@@ -71,19 +71,9 @@ def judge_gpu_events(
         severity=Severity.CRITICAL,
         hint=bad[0].action if bad else "",
     )
-    for code in sorted({e.code for e in bad}):
-        same = [e for e in bad if e.code == code]
+    for check, same in _by_code(bad, gpus):
         found = "{} times: {}".format(len(same), _listed(map(_gpu_text, same)))
-        hint = "XID {}: {}".format(code, same[0].action)
-        record.ok(
-            "hardware.xid[{}]".format(code), False, expected="none {}".format(window), found=found, severity=Severity.CRITICAL, hint=hint
-        )
-    for gpu in gpus:
-        own = [e for e in bad if _is_at(gpu, e.pci)]
-        if own:
-            shown, hint = _listed(map(_gpu_text, own)), "XID {}: {}".format(own[0].code, own[0].action)
-            check = "hardware.gpu[{}].xids".format(gpu.index)
-            record.ok(check, False, expected="none {}".format(window), found=shown, severity=Severity.CRITICAL, hint=hint)
+        record.ok(check, False, expected="none {}".format(window), found=found, severity=Severity.CRITICAL, hint=_xid_hint(same[0]))
     _warn_of(record, notable, window, gpus)
     fatal = [e for e in events.switches if not e.harmless and window.holds(e.time)]
     found = _listed(map(_gpu_text, fatal)) or "none fatal"
@@ -93,12 +83,24 @@ def judge_gpu_events(
 def _warn_of(record: Record, notable: Sequence[GpuEvent], window: Window, gpus: Sequence[Gpu]) -> None:
     """What the vendor recommends to look into, as `load_errors` has it. Where the same check fails, that counts."""
     about = [("hardware.xids", list(notable))]
-    about += [("hardware.xid[{}]".format(code), [e for e in notable if e.code == code]) for code in sorted({e.code for e in notable})]
-    about += [("hardware.gpu[{}].xids".format(gpu.index), [e for e in notable if _is_at(gpu, e.pci)]) for gpu in gpus]
+    about += _by_code(notable, gpus)
     for check, events in about:
         if events:
-            hint = "XID {}: {}".format(events[0].code, events[0].action)
-            record.warn(check, expected="none {}".format(window), found=_listed(map(_gpu_text, events)), hint=hint)
+            record.warn(check, expected="none {}".format(window), found=_listed(map(_gpu_text, events)), hint=_xid_hint(events[0]))
+
+
+def _by_code(events: Sequence[GpuEvent], gpus: Sequence[Gpu]) -> List[Tuple[str, List[GpuEvent]]]:
+    """Check -> errors of one code, of the node and of each GPU."""
+    codes = sorted({e.code for e in events})
+    about = [("hardware.xid[{}]".format(code), [e for e in events if e.code == code]) for code in codes]
+    for gpu in gpus:
+        own = [e for e in events if _is_at(gpu, e.pci)]
+        about += [("hardware.gpu[{}].xid[{}]".format(gpu.index, code), [e for e in own if e.code == code]) for code in codes]
+    return [(check, same) for check, same in about if same]
+
+
+def _xid_hint(event: GpuEvent) -> str:
+    return "XID {}: {}".format(event.code, event.action)
 
 
 def _is_at(gpu: Gpu, address: str) -> bool:

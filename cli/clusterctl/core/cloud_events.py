@@ -25,6 +25,8 @@ def transition_event(row: TransitionRow, source: str, mask: Callable[[str], str]
         "reason": _text(row.reason, mask),
         "cause": row.cause.value if row.cause else None,
         "reason_code": row.reason_code,
+        "component": row.component,
+        "next_action": row.next_action,
         "operator": row.operator,
         "run_id": row.run_id,
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.metrics_text import MetricsText
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.repair import NextAction
 from clusterctl.model.run_report import WORST_FIRST
 from clusterctl.model.state import State
 from clusterctl.model.trouble import LemonAction
@@ -28,6 +29,7 @@ def fleet_textfile(figures: FleetFigures, target: str, *, made_at_s: float) -> s
     of_state = gauge("fleet_nodes", "Nodes by state.", "state")
     for state in State:
         of_state.labels(target, state.value).set(states[state])
+    _to_do(metrics, figures, target)
     since = gauge("node_state_since_timestamp_seconds", "When the node entered its present state.", "node", "rack", "state")
     for node in overview.nodes:
         since.labels(target, node.name, node.rack, node.state.value).set(datetime.fromisoformat(node.since).timestamp())
@@ -56,6 +58,13 @@ def fleet_textfile(figures: FleetFigures, target: str, *, made_at_s: float) -> s
     for record in figures.lemons:
         score.labels(target, record.node, record.kind, record.name, record.serial).set(record.score)
     return metrics.render()
+
+
+def _to_do(metrics: MetricsText, figures: FleetFigures, target: str) -> None:
+    counts = Counter(n.next_action for n in figures.overview.nodes)
+    gauge = metrics.gauge("fleet_nodes_to_do", "Nodes that were taken out, by what to do first.", "next_action")
+    for action in NextAction:
+        gauge.labels(target, action.value).set(counts[action.value])
 
 
 def _worst_outcomes(figures: FleetFigures) -> dict[tuple[str, str], Outcome]:

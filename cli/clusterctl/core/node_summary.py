@@ -17,6 +17,8 @@ def node_summary(node: NodeRecord) -> NodeSummary:
         node.state,
         node.reason,
         node.reason_code,
+        node.component,
+        node.next_action,
         node.owner,
         node.since,
         node.rack,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.repair import NO_REPAIR, Repair
 from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ class GateResult:
         op, size_bytes: operation and message size of the figure; empty and None where its baseline names none.
         tool_version: of the tool that measured it; empty where it is not known.
         best: of a device that was measured with several others, what it read with the best of them; None where `value` is all.
+        error_code: the vendor's own code of the error: `xid.79`, `sxid.12028`, `dcgm.52`; empty where it has none.
+        repair: what it is about and what to do first, where that depends on more than its other fields; `core.repairs` has it for all others.
         by_device: what each device of the node read, in `unit`, where `value` is the worst of them; empty where it is of one device, or of none.
     """
 
@@ -218,6 +221,8 @@ class GateResult:
     tool_version: str = ""
     best: float | None = None
     by_device: tuple[DeviceValue, ...] = ()
+    error_code: str = ""
+    repair: Repair = NO_REPAIR
 
     @property
     def own_value(self) -> float | None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.repair import NO_REPAIR, Component, NextAction, Repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +62,13 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
 }
 
 
+_BY_KIND = {
+    K.UNREACHABLE: Repair(Component.NODE, NextAction.RESTORE_ACCESS),
+    K.ROLES_MISSING: Repair(Component.CONFIGURATION, NextAction.PROVISION),
+    K.GATE_MISSING: Repair(None, NextAction.MEASURE_AGAIN),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One thing that keeps a node out, or (as a note) that was seen and does not.
@@ -69,6 +77,7 @@ class Reason:
         text: what, found and expected, with the source of the expectation.
         device: the GPU or HCA concerned; empty where it is the whole node.
         hint: what to do next.
+        repair: which part it is about, and what to do first.
         item: the gate, check or role concerned, or what a person states: `rdma_pair`, `hugepages.pages[1G].running`; empty where it is none of them.
     """
 
@@ -77,15 +86,28 @@ class Reason:
     device: str = ""
     hint: str = ""
     item: str = ""
+    repair: Repair = NO_REPAIR
 
     @property
     def code(self) -> str:
         """What it is about, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`, `person.fan`; the kind alone where no item is named, `unreachable`."""
         return f"{self.kind.value.split('_', 1)[0].removesuffix('s')}.{self.item}" if self.item else self.kind.value
 
+    @property
+    def first_repair(self) -> Repair:
+        """With what its kind states by itself."""
+        return self.repair.or_else(_BY_KIND.get(self.kind, NO_REPAIR))
+
     def to_json(self) -> dict[str, str]:
         """As every document shows it."""
-        return {"kind": self.kind.value, "code": self.code, "text": self.text, "device": self.device, "hint": self.hint}
+        return {
+            "kind": self.kind.value,
+            "code": self.code,
+            "text": self.text,
+            "device": self.device,
+            **self.first_repair.to_json(),
+            "hint": self.hint,
+        }
 
 
 @dataclass(frozen=True, slots=True)

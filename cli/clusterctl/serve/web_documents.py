@@ -10,6 +10,7 @@ from clusterctl.core.capacity import capacity_of, gpu_capacity_of
 from clusterctl.core.finding_hint import named_hint
 from clusterctl.core.listed_nodes import listed_nodes
 from clusterctl.core.recorded_parts import recorded_parts
+from clusterctl.core.repairs import repair_of_result
 from clusterctl.model.node_story import shown_status
 from clusterctl.model.state import State
 from clusterctl.model.web_documents import (
@@ -71,11 +72,14 @@ def node_document(found: Overview, page: NodePage, hardware: Mapping[str, Record
     return NodeDocument(
         node=listed_nodes(found, (story.node,), hardware)[0],
         transitions=tuple(
-            LifecycleStep(s.at, s.from_state, s.to_state, s.operator, s.run_id, s.reason, s.cause, s.reason_code) for s in story.transitions
+            LifecycleStep(
+                s.at, s.from_state, s.to_state, s.operator, s.run_id, s.reason, s.cause, s.reason_code, s.component, s.next_action
+            )
+            for s in story.transitions
         ),
         runs=tuple(run_summary(r, story.unfinished) for r in story.runs),
         findings=_findings(story.findings),
-        gate_results=tuple(story.gate_results),
+        gate_results=tuple(replace(r, repair=repair_of_result(r)) for r in story.gate_results),
         measurements=page.measurements,
         admissions=tuple(
             AdmissionSummary(a.at, a.run_id, a.operator, a.spec_digest, a.digest, bool(a.signature)) for a in story.admissions

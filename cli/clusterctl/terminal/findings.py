@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from clusterctl.core.finding_hint import named_hint
+from clusterctl.core.repairs import repair_of_finding
 from clusterctl.model.findings import NodeStatus, status_hints
 from clusterctl.terminal import out
 from clusterctl.terminal.names import counted
@@ -117,8 +118,13 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
         "view": result.view,
         "cpu_quota": result.cpu_quota,
         "held_by": result.held_by,
-        "findings": [{**f.to_json(), "hint": named_hint(f, result.node)} for f in result.findings],
+        "findings": [_finding_json(f, result.node) for f in result.findings],
     }
+
+
+def _finding_json(finding: Finding, node: str) -> dict[str, Any]:
+    data = {**finding.to_json(), "hint": named_hint(finding, node)}
+    return data if finding.outcome in QUIET else data | repair_of_finding(finding).to_json()
 
 
 def junit_parts(results: Iterable[NodeFindings]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.group_findings import group_texts
+from clusterctl.core.repairs import repair_of_result
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.group_findings import GroupFindings
@@ -70,7 +71,14 @@ def time_line(level: str, seconds: float) -> str:
 
 def by_node(results: Sequence[GateResult], nodes: Sequence[str]) -> list[dict[str, Any]]:
     """The verdicts of every node; a node without any has not passed."""
-    return [{"name": n, "passed": has_passed(results, n), "results": [asdict(r) for r in results if r.node == n]} for n in nodes]
+    return [{"name": n, "passed": has_passed(results, n), "results": [gate_json(r) for r in results if r.node == n]} for n in nodes]
+
+
+def gate_json(result: GateResult) -> dict[str, Any]:
+    """A verdict, with the part that it is about and what to do first."""
+    data = asdict(result)
+    del data["repair"]
+    return data | repair_of_result(result).to_json()
 
 
 def has_passed(results: Sequence[GateResult], node: str) -> bool:

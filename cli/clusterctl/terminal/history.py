@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
 from clusterctl.core.admission.decide import gate_text
 from clusterctl.core.finding_hint import named_hint
+from clusterctl.core.repairs import repair_of_finding
 from clusterctl.terminal import out
+from clusterctl.terminal.gates import gate_json
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge
 from clusterctl.terminal.status import node_json
@@ -47,6 +48,8 @@ def history_body(story: Story) -> dict[str, Any]:
                 "reason": s.reason,
                 "cause": s.cause.value if s.cause else None,
                 "reason_code": s.reason_code,
+                "component": s.component,
+                "next_action": s.next_action,
                 "spec_digest": s.spec_digest,
             }
             for s in story.transitions
@@ -93,13 +96,12 @@ def _findings_json(findings: NodeFindings | None) -> dict[str, Any] | None:
         "detail": findings.detail,
         "duration_s": findings.duration_s,
         "counts": dict(counts),
-        "not_good": [f.to_json() for f in findings.findings if f.outcome not in GOOD],
+        "not_good": [f.to_json() | repair_of_finding(f).to_json() for f in findings.findings if f.outcome not in GOOD],
     }
 
 
 def _gate_json(result: GateResult) -> dict[str, Any]:
-    data = asdict(result)
-    return data | {"outcome": result.outcome.value, "peers": list(result.peers)}
+    return gate_json(result) | {"outcome": result.outcome.value, "peers": list(result.peers)}
 
 
 def _lines(story: Story) -> Iterator[str]:

@@ -22,7 +22,7 @@ from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge, coloured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from clusterctl.model.notice import MaintenanceNotice
     from clusterctl.model.overview import Overview, Unfinished
@@ -106,11 +106,22 @@ def _lines(overview: Overview) -> Iterator[str]:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
                 use = _use(overview.busy, node.name)
                 yield _line(node, f"{node.name:<{width}}  {badges[node.state]}", held.get(node.name), unanswered.get(node.name), use)
+    yield from _to_do(overview.nodes)
     yield from map(_planned, overview.notices)
     for dead in overview.unfinished:
         yield from _unfinished(dead)
     if many:
         yield f"{len(overview.nodes)} nodes; admitted ones are counted, not listed: `-o json` lists all"
+
+
+def _to_do(nodes: Iterable[NodeRecord]) -> Iterator[str]:
+    """What is out, by what to do first."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for node in nodes:
+        if node.next_action:
+            names.setdefault((node.next_action, node.component), []).append(node.name)
+    for (action, component), own in sorted(names.items(), key=lambda kv: (-len(kv[1]), kv[0])):
+        yield f"to do: {action}{f' ({component})' if component else ''}: {fold_names(own)}"
 
 
 def _use(busy: Mapping[str, str] | None, node: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError, PoolError
 from clusterctl.model.move import Move, MoveOutcome, StillRunning
+from clusterctl.model.repair import NO_REPAIR
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.lease import lease_for, pool_turn
@@ -74,7 +75,10 @@ def drain(
         why = found.get(node.name) if found else stated
         shown = why.code if why else cause.value if cause else ""
         kind = why.kind if why and found else cause
-        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=kind, reason_code=shown)
+        repair = why.first_repair if why else NO_REPAIR
+        store.transition(
+            node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=kind, reason_code=shown, repair=repair
+        )
         is_fault = why is not stated or (code and to is State.QUARANTINED)
         unmarked = marker.mark(node.name, why) if why and is_fault else ""
         return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason, reason_code=shown)

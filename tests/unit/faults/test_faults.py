@@ -9,22 +9,23 @@ import pytest
 
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.repair import Component, NextAction, Repair
 from clusterctl_validators.finding import Finding, Severity
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
 from faults.noise import Noise
 from faults.rack_findings import findings_of_rack
 from faults.rack_kinds import GB200_NVL72, HGX_H100, RACK_KINDS
-from faults.rows import ADDED_GATES, Oracle, Row, load_rows, load_vocabulary
+from faults.rows import ADDED_GATES, Oracle, Row, hint_words, load_rows
 from faults.trials import graded_row, seed_of, stated_about, tried
 from faults.world import EVERY_NODE, Rack, device_at, gpu_address, hca_address, rack_of
 
 ROWS = load_rows()
-WORDS = load_vocabulary()
 INCIDENTS = {
     "DCGM#122", "nccl#1715", "NVSentinel#1666", "NVSentinel#889", "NVSentinel#1748",
     "azhpc-images#506", "rtx6kpro#88", "aicr#1858", "marin#8934", "tt-metal#51296",
 }  # fmt: skip
+RESET, REPLACE = NextAction.RESET_GPU, NextAction.REPLACE
 # Row -> detected, right component, right action.
 SLICE = {
     "gpu_at_a_third_of_its_rate": (True, True, True),
@@ -61,21 +62,21 @@ ADDED = {
     "rank_10_percent_slower_than_its_equals": (False, "warn training_proxy.slow_rank.slow_rank.rank_slow gpu3"),
     "rank_that_diverges": (True, "fail training_proxy.equal.equal.ranks_differ gpu3"),
 }
-ORACLE = Oracle(node="n2", component="gpu", device="gpu3", actions=("reset_gpu",), source="a public table")
+ORACLE = Oracle(node="n2", component=Component.GPU, device="gpu3", actions=(NextAction.RESET_GPU,), source="a public table")
 
 
-def said(outcome: Outcome = Outcome.FAIL, device: str = "gpu3", *actions: str, node: str = "n2") -> Statement:
-    return Statement(node, "some.key", "gpu", device, outcome, actions)
+def a_statement(
+    outcome: Outcome = Outcome.FAIL, device: str = "gpu3", action: NextAction | None = None, *named: NextAction, node: str = "n2"
+) -> Statement:
+    return Statement(node, "some.key", device, outcome, Repair(Component.GPU, action), frozenset(named))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.id)
-def test_a_row_names_known_parts_known_actions_and_sources(row: Row) -> None:
+def test_a_row_names_tool_number_and_parts_of_its_rack(row: Row) -> None:
     kind = RACK_KINDS[row.rack]
     assert row.tool
     assert row.number
     for oracle in row.oracle:
-        assert oracle.component in WORDS.components
-        assert set(oracle.actions) <= set(WORDS.actions)
         assert oracle.node in ("", *kind.nodes)
     named = {c.node for c in row.changes} - {"", EVERY_NODE}
     assert named <= {o.node for o in row.oracle}
@@ -93,8 +94,8 @@ def test_there_are_enough_rows_and_half_of_them_are_below_every_limit() -> None:
     assert sum(len(row.oracle) > 1 for row in ROWS) >= 10
 
 
-def test_every_place_is_a_component() -> None:
-    assert {place.component for place in WORDS.places} <= set(WORDS.components)
+def test_each_action_has_words_by_which_a_hint_names_it() -> None:
+    assert set(hint_words()) == set(NextAction)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_an_address_is_a_device(text: str, device: str) -> None:
     assert device_at(text) == device
 
 
-def test_the_device_and_the_actions_come_from_fields() -> None:
+def test_part_device_and_next_action_come_from_fields() -> None:
     address = f"GPU 0000{gpu_address(3).upper()}"
     hint = "drain the node, reset the GPU; if it returns, RMA"
     results = [
@@ -115,33 +116,40 @@ def test_the_device_and_the_actions_come_from_fields() -> None:
         GateResult("load_errors", "n2", Outcome.PASS, "growth"),
         GateResult("nccl_group", "n2", Outcome.COULD_NOT_RUN, "complete", reason=GateReason.LEFT_OUT),
     ]
-    (found,) = of_gates(results, WORDS)
-    assert (found.component, found.device, found.actions) == ("gpu", "gpu3", ("reset_gpu", "replace"))
+    (found,) = of_gates(results)
+    assert (found.device, found.repair) == ("gpu3", Repair(Component.GPU, NextAction.RESET_GPU))
+    assert found.named == {NextAction.RESET_GPU, NextAction.REPLACE}
     finding = Finding("hardware.gpu[3].power_brake", "hardware", Outcome.FAIL, Severity.CRITICAL, hint="check power supplies")
-    (checked,) = of_checks("n2", [finding], WORDS)
-    assert (checked.component, checked.device, checked.actions) == ("power", "gpu3", ("check_power",))
+    (checked,) = of_checks("n2", [finding])
+    assert (checked.device, checked.repair) == ("gpu3", Repair(Component.POWER, NextAction.CHECK_POWER))
+    assert checked.named == {NextAction.CHECK_POWER}
 
 
 def test_what_is_right() -> None:
-    best = grade(ORACLE, [said(Outcome.FAIL, "gpu3", "reset_gpu", "replace")], [], frozenset())
-    assert (best.detected, best.held, best.right_component, best.right_action, best.named_action) == (True,) * 5
+    best = grade(ORACLE, [a_statement(Outcome.FAIL, "gpu3", RESET, REPLACE, RESET)], [], frozenset())
+    assert (best.detected, best.held, best.right_component, best.right_action, best.named_action, best.hint_names_it) == (True,) * 6
 
 
 @pytest.mark.parametrize(
-    ("stated", "healthy", "expected"),
+    ("shown", "healthy", "expected"),
     [
         ([], [], (False, False, False, False, False)),
-        ([said()], [said()], (False, False, False, False, False)),
-        ([said(node="n3")], [], (False, False, False, False, False)),
-        ([said(Outcome.WARN, "gpu3", "reset_gpu")], [], (True, False, True, True, True)),
-        ([said(Outcome.FAIL, "gpu4", "reset_gpu")], [], (True, True, False, False, False)),
-        ([said(Outcome.FAIL, "gpu3", "replace", "reset_gpu")], [], (True, True, True, False, True)),
-        ([said(Outcome.FAIL, "gpu3"), said(Outcome.WARN, "gpu3", "reset_gpu")], [], (True, True, True, False, False)),
+        ([a_statement()], [a_statement()], (False, False, False, False, False)),
+        ([a_statement(node="n3")], [], (False, False, False, False, False)),
+        ([a_statement(Outcome.WARN, "gpu3", RESET, RESET)], [], (True, False, True, True, True)),
+        ([a_statement(Outcome.FAIL, "gpu4", RESET, RESET)], [], (True, True, False, False, False)),
+        ([a_statement(Outcome.FAIL, "gpu3", REPLACE, REPLACE, RESET)], [], (True, True, True, False, True)),
+        ([a_statement(Outcome.FAIL, "gpu3"), a_statement(Outcome.WARN, "gpu3", RESET, RESET)], [], (True, True, True, False, False)),
     ],
 )
-def test_what_is_not(stated: list[Statement], healthy: list[Statement], expected: tuple[bool, ...]) -> None:
-    found = grade(ORACLE, stated, healthy, frozenset())
+def test_what_is_not(shown: list[Statement], healthy: list[Statement], expected: tuple[bool, ...]) -> None:
+    found = grade(ORACLE, shown, healthy, frozenset())
     assert (found.detected, found.held, found.right_component, found.right_action, found.named_action) == expected
+
+
+def test_a_hint_that_does_not_name_the_action_of_its_result_is_counted() -> None:
+    assert not grade(ORACLE, [a_statement(Outcome.FAIL, "gpu3", RESET, REPLACE)], [], frozenset()).hint_names_it
+    assert grade(ORACLE, [a_statement(Outcome.FAIL, "gpu3", None, REPLACE)], [], frozenset()).hint_names_it
 
 
 def test_level_full_names_the_adapter_over_which_nccl_fails() -> None:
@@ -151,7 +159,7 @@ def test_level_full_names_the_adapter_over_which_nccl_fails() -> None:
     rack = Rack("twin0", row.changes)
     graded = {}
     for level in ("standard", "full"):
-        stated, healthy = (of_gates(burn_in(r, level), WORDS) for r in (rack, Rack("twin0")))
+        stated, healthy = (of_gates(burn_in(r, level)) for r in (rack, Rack("twin0")))
         found = grade(oracle, stated, healthy, frozenset({oracle.node}))
         graded[level] = (found.held, found.right_component, found.right_action)
         assert {s.node for s in stated if s.outcome in HOLDS} == {oracle.node}
@@ -188,7 +196,7 @@ def test_a_switch_tray_that_is_off_is_the_fault_of_no_tray() -> None:
     named = [f for own in bad.values() for f in own if f.check == "nvlink_domain.rack.switch_trays"]
     assert len(named) == len(GB200_NVL72.nodes)
     assert {f.found for f in named} == {"hardware.gpu[*].nvlinks: 16, down: 4, 5"}
-    assert {s.component for own in bad.items() for s in of_checks(*own, WORDS)} == {"nvswitch", "nvlink"}
+    assert {s.repair.component for own in bad.items() for s in of_checks(*own)} == {Component.NVSWITCH}
 
 
 def test_trays_that_do_not_know_each_other_are_no_matter_of_the_network() -> None:
@@ -230,11 +238,12 @@ def test_added_gates_find_what_they_are_for(row: Row) -> None:
     (oracle,) = row.oracle
     # A collision of another adapter would be stated, too.
     rack = Rack(seed_of(row), row.changes, Noise(collisions=0.0), ADDED_GATES)
-    stated = of_gates(burn_in(rack, gates=ADDED_GATES), WORDS)
+    stated = of_gates(burn_in(rack, gates=ADDED_GATES))
     found = grade(oracle, stated, [], frozenset({oracle.node}))
     assert (found.held, found.shown_by) == (held, tuple(filter(None, [shown])))
     assert found.right_component == bool(shown)
     assert found.right_action == (bool(shown) and not row.must_pass)
+    assert found.hint_names_it
     assert {s.node for s in stated if s.outcome in HOLDS} == ({oracle.node} if held else set())
 
 
@@ -252,4 +261,4 @@ def test_each_row_of_added_gates_is_held_to_a_result() -> None:
 
 def test_the_profile_without_added_gates_does_not_see_a_flipped_bit() -> None:
     row = next(row for row in ROWS if row.id == "product_with_one_flipped_bit")
-    assert of_gates(burn_in(Rack("twin0", row.changes), gates=["gpu_stress", "gpu_results"]), WORDS) == ()
+    assert of_gates(burn_in(Rack("twin0", row.changes), gates=["gpu_stress", "gpu_results"])) == ()

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from clusterctl import main
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.repair import NextAction
 from clusterctl.model.state import State
 from support.rack_after_run import NAMES, SLOW, provisioned_rack
 from support.stores import a_node, a_result, a_run, findings
@@ -55,6 +56,7 @@ def test_states_gates_lemons_and_breaker_are_exported(site: Path, capsys: pytest
     assert abs(found["node_state_since_timestamp_seconds"]["r13-n01", "rack_13", "registered"] - datetime.now(UTC).timestamp()) < 60
     assert found["node_unanswered"] == {(NAMES[0], "unreachable"): 1}
     assert found["fleet_nodes_unanswered"][()] == 1
+    assert set(found["fleet_nodes_to_do"]) == {(action.value,) for action in NextAction}
     assert found["breaker_open"][()] == 1
     assert (found["gate_nodes"]["rdma_pair", "pass"], found["gate_nodes"]["rdma_pair", "fail"]) == (5, 1)
     assert len(found["gate_nodes"]) == len(Outcome)

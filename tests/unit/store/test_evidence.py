@@ -13,6 +13,7 @@ from clusterctl.model.errors import StoreError
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import DeviceValue, Outcome
+from clusterctl.model.repair import Component, NextAction, Repair
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.stores import a_finding, a_node, a_result, a_run, bring, findings, fresh
@@ -66,6 +67,12 @@ def test_reasons_and_numbers_are_stored(store: Store) -> None:
     slow = replace(a_result(Outcome.FAIL), reason=GateReason.BELOW_FLOOR, value=98.1, limit=180.0, unit="Gb/s")
     store.save_gate_results(RUN, [slow])
     assert store.gate_results(NAME) == (slow,)
+
+
+def test_the_vendors_code_and_the_repair_are_stored(store: Store) -> None:
+    lost = replace(a_result(Outcome.FAIL), error_code="xid.79", repair=Repair(Component.GPU, NextAction.REBOOT_NODE))
+    store.save_gate_results(RUN, [lost])
+    assert store.gate_results(NAME) == (lost,)
 
 
 def test_provisioning_voids_the_evidence_of_a_node(store: Store) -> None:

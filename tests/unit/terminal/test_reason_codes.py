@@ -1,4 +1,4 @@
-"""The code of what took a node out is in every document that shows the node; it goes when the node moves on."""
+"""The code of what took a node out, its part and the next action are in every document that shows the node; they go when the node moves on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from clusterctl import main
 from clusterctl.adapters.store import sqlite_reader
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.repair import Component, NextAction, Repair
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Admission, NodeVerdict, Reason, ReasonKind
 from clusterctl.serve.api import BASE
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 GOOD, BAD = NAMES = ("r12-n01", "r12-n02")
 CODE = "gate.rdma_pair"
+REPAIR = ("adapter", "check_cable")
 
 
 @pytest.fixture
@@ -50,10 +52,17 @@ def test_status_and_history_have_it(
 ) -> None:
     if not quickly:
         monkeypatch.setattr(sqlite_reader, "read_snapshot", lambda _url: None)
-    assert [n["reason_code"] for n in document(folder, capsys, "status")["nodes"]] == ["", CODE]
+    nodes = document(folder, capsys, "status")["nodes"]
+    assert [n["reason_code"] for n in nodes] == ["", CODE]
+    assert [(n["component"], n["next_action"]) for n in nodes] == [("", ""), REPAIR]
     story = document(folder, capsys, "history", BAD)
-    assert story["node"]["reason_code"] == CODE
+    assert (story["node"]["reason_code"], story["node"]["component"], story["node"]["next_action"]) == (CODE, *REPAIR)
     assert [(s["to"], s["reason_code"]) for s in story["transitions"] if s["reason_code"]] == [("quarantined", CODE)]
+
+
+def test_status_lists_what_is_out_by_what_to_do_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["--state-dir", str(folder), "status"]) == 0
+    assert f"to do: check_cable (adapter): {BAD}" in capsys.readouterr().out.splitlines()
 
 
 def test_the_api_has_it(folder: Path) -> None:
@@ -61,6 +70,7 @@ def test_the_api_has_it(folder: Path) -> None:
     assert [n["reason_code"] for n in ask(app, f"{BASE}/nodes").json()["nodes"]] == ["", CODE]
     page = ask(app, f"{BASE}/nodes/{BAD}").json()
     assert (page["node"]["reason_code"], page["transitions"][-1]["reason_code"]) == (CODE, CODE)
+    assert [(one["component"], one["next_action"]) for one in (page["node"], page["transitions"][-1])] == [REPAIR, REPAIR]
 
 
 def test_a_node_that_moved_on_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,15 +80,18 @@ def test_a_node_that_moved_on_has_none(folder: Path, capsys: pytest.CaptureFixtu
     story = document(folder, capsys, "history", BAD)
     assert (story["node"]["reason_code"], story["node"]["reason"]) == ("", "cable replaced")
     assert [s["reason_code"] for s in story["transitions"]][-2:] == [CODE, ""]
+    assert (story["node"]["component"], story["node"]["next_action"]) == ("", "")
 
 
 def test_the_verdict_of_a_run_has_it(folder: Path) -> None:
     (file,) = folder.rglob(f"verdicts/{BAD}.json")
-    assert json.loads(file.read_text())["reasons"][0]["code"] == CODE
+    (reason, *_) = json.loads(file.read_text())["reasons"]
+    assert (reason["code"], reason["component"], reason["next_action"]) == (CODE, *REPAIR)
 
 
 def test_admit_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    reason = Reason(ReasonKind.CHECK_FAILED, "found 7", item="gpu.count")
+    repair = Repair(Component.GPU, NextAction.REBOOT_NODE)
+    reason = Reason(ReasonKind.CHECK_FAILED, "found 7", item="gpu.count", repair=repair)
     show_admissions([Admission(NodeVerdict(BAD, admit=False, state=State.QUARANTINED, reasons=(reason,)), State.QUARANTINED)], "json")
     shown = json.loads(capsys.readouterr().out)["nodes"][0]["reasons"]
-    assert shown == [{"kind": "check_failed", "code": "check.gpu.count", "text": "found 7", "device": "", "hint": ""}]
+    assert shown == [{"kind": "check_failed", "code": "check.gpu.count", "text": "found 7", "device": "", **repair.to_json(), "hint": ""}]

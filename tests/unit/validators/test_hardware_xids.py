@@ -43,7 +43,7 @@ def logged(bus: str, text: str) -> str:
 def test_an_xid_is_a_finding_of_its_gpu_with_the_first_action(tmp_path: Path) -> None:
     journal = "".join(line(bus, code) for bus, code in (("05", 13), ("0a", 119), ("0a", 48), ("ff", 48)))
     found = failed(tmp_path, journal, smi_xml())
-    assert set(found) == {"hardware.xids", "hardware.xid[119]", "hardware.xid[48]", "hardware.gpu[2].xids"}
+    assert set(found) == {"hardware.xids", "hardware.xid[119]", "hardware.xid[48]", "hardware.gpu[2].xid[79]"}
     own = found["hardware.gpu[2].xids"]
     assert own.severity is Severity.CRITICAL
     assert own.hint.startswith("XID 119: drain the node, reset the GPU")

@@ -18,6 +18,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
 from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, PastResult
 from clusterctl.model.records import Unanswered
+from clusterctl.model.repair import Repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,7 +29,21 @@ if TYPE_CHECKING:
 
 # A run has a result for each floor of a figure.
 _PAST = 4 * LAST_RUNS
-_GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint", "boot_id", "op", "tool_version")
+_GATE_TEXT = (
+    "gate",
+    "rule",
+    "metric",
+    "expected",
+    "found",
+    "device",
+    "source",
+    "detail",
+    "hint",
+    "boot_id",
+    "op",
+    "tool_version",
+    "error_code",
+)
 
 
 class EvidenceRepository(Repository):
@@ -264,6 +279,7 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "best": result.best,
         "by_device": [[storable_text(one.device), one.value] for one in result.by_device],
         "observed": result.observed.value if result.observed else None,
+        **result.repair.to_json(),
     }
 
 
@@ -282,4 +298,5 @@ def _gate(row: Row[Any]) -> GateResult:
         best=row.best,
         by_device=tuple(DeviceValue(*one) for one in row.by_device or ()),
         observed=Outcome(row.observed) if row.observed else None,
+        repair=Repair.of(row.component, row.next_action),
     )

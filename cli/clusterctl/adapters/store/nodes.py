@@ -12,6 +12,7 @@ from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.core.lifecycle import next_action
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import NodeRecord
+from clusterctl.model.repair import NO_REPAIR
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _COLUMNS = (
     t.nodes.c.spine,
     t.nodes.c.nvlink_domain,
     t.nodes.c.reason_code,
+    t.nodes.c.component,
+    t.nodes.c.next_action,
 )
 _FROM_INVENTORY = ("rack", "slot", "groups", "profile", "declared_digest", "leaf", "spine", "nvlink_domain")
 _REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column is t.nodes.c.name for key in table.foreign_keys))
@@ -70,6 +73,7 @@ class NodeRepository(Repository):
                     "state": State.REGISTERED.value,
                     "reason": "",
                     "reason_code": "",
+                    **NO_REPAIR.to_json(),
                     "spec_digest": "",
                     "last_run": "",
                     "since": now,

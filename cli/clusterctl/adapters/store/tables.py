@@ -29,6 +29,10 @@ def _node(*, primary_key: bool = False) -> Column[str]:
     return Column("node", NAME, ForeignKey("nodes.name"), primary_key=primary_key, nullable=False)
 
 
+def _repair() -> tuple[Column[str], ...]:
+    return tuple(Column(name, Text, nullable=False, server_default="") for name in ("component", "next_action"))
+
+
 def _run(*, primary_key: bool = False) -> Column[str]:
     return Column("run_id", SHORT_TEXT, ForeignKey("runs.id"), primary_key=primary_key, nullable=False)
 
@@ -53,6 +57,7 @@ nodes = Table(
     Column("spine", NAME, nullable=False, server_default=""),
     Column("nvlink_domain", NAME, nullable=False, server_default=""),
     Column("reason_code", Text, nullable=False, server_default=""),
+    *_repair(),
 )
 
 transitions = Table(
@@ -70,6 +75,7 @@ transitions = Table(
     Column("epoch", Integer, nullable=False),
     Column("cause", SHORT_TEXT),
     Column("reason_code", Text, nullable=False, server_default=""),
+    *_repair(),
     Index("ix_transitions_node_id", "node", "id"),
 )
 
@@ -177,6 +183,8 @@ gate_results = Table(
     Column("tool_version", Text, nullable=False, server_default=""),
     Column("best", Float),
     Column("by_device", JSON),
+    Column("error_code", Text, nullable=False, server_default=""),
+    *_repair(),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),

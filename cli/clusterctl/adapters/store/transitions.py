@@ -21,6 +21,7 @@ from clusterctl.core.lifecycle import (
 )
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import TransitionRow
+from clusterctl.model.repair import NO_REPAIR, Repair
 from clusterctl.model.state import State
 from clusterctl.model.verdict import ReasonKind
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sqlalchemy import Connection, Row
+
+
+_OF_THE_NODE = ("reason", "reason_code", "component", "next_action", "spec_digest", "epoch")
 
 
 class TransitionRepository(Repository):
@@ -46,10 +50,11 @@ class TransitionRepository(Repository):
         include_owned: bool = False,
         cause: ReasonKind | None = None,
         reason_code: str = "",
+        repair: Repair = NO_REPAIR,
     ) -> TransitionRow:
         """Change the state of a node. `run_id` is empty outside of a run; with `spec_digest` None the node keeps its digest.
 
-        `owner`: the person who takes it out. `cause`: why a run or a policy does; None where a person decides. `reason_code`: what was found or stated, `Reason.code`. `include_owned`: go on although somebody owns it.
+        `owner`: the person who takes it out. `cause`: why a run or a policy does; None where a person decides. `reason_code`, `repair`: what was found or stated, `Reason.code` and `Reason.repair`. `include_owned`: go on although somebody owns it.
 
         Raises:
             IllegalTransitionError: the lifecycle forbids it, the node is unknown, or its evidence does not allow `admitted`.
@@ -80,9 +85,10 @@ class TransitionRepository(Repository):
                 "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
                 "cause": cause.value if cause else None,
                 "reason_code": reason_code,
+                **repair.to_json(),
             }
             key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
-            changes = {name: row[name] for name in ("reason", "reason_code", "spec_digest", "epoch")} | {
+            changes = {name: row[name] for name in _OF_THE_NODE} | {
                 "state": to.value,
                 "since": row["at"],
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.finding_hint import named_hint
+from clusterctl.core.repairs import repair_of_finding, repair_of_result
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.playbook_result import HostStatus
@@ -113,16 +114,16 @@ def _checks(findings: NodeFindings | None, severities: set[Severity]) -> Iterato
         if finding.outcome not in GOOD and finding.severity in severities:
             failed = K.CHECK_SHARED if finding.above else K.CHECK_FAILED
             kind = failed if finding.outcome is Outcome.FAIL else K.CHECK_COULD_NOT_RUN
-            yield Reason(kind, _finding_text(finding), hint=hint, item=finding.check)
+            yield Reason(kind, _finding_text(finding), hint=hint, item=finding.check, repair=repair_of_finding(finding))
 
 
 def _warnings(findings: NodeFindings | None, results: Iterable[GateResult]) -> Iterator[Reason]:
     for finding, hint in _hinted(findings):
         if finding.outcome is Outcome.WARN:
-            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=hint, item=finding.check)
+            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=hint, item=finding.check, repair=repair_of_finding(finding))
     for result in results:
         if result.outcome is Outcome.WARN:
-            yield Reason(K.GATE_WARNED, gate_text(result), device=result.device, hint=result.hint, item=result.gate)
+            yield _of_result(K.GATE_WARNED, result)
 
 
 def _hinted(findings: NodeFindings | None) -> Iterator[tuple[Finding, str]]:
@@ -157,7 +158,11 @@ def _gates(results: Collection[GateResult]) -> Iterator[Reason]:
         if result.outcome not in GOOD:
             failed = K.GATE_SHARED if result.reason is GateReason.SHARED_FAULT else K.GATE_FAILED
             kind = failed if result.outcome is Outcome.FAIL else K.GATE_COULD_NOT_RUN
-            yield Reason(kind, gate_text(result), device=result.device, hint=result.hint, item=result.gate)
+            yield _of_result(kind, result)
+
+
+def _of_result(kind: ReasonKind, result: GateResult) -> Reason:
+    return Reason(kind, gate_text(result), device=result.device, hint=result.hint, item=result.gate, repair=repair_of_result(result))
 
 
 def gate_text(result: GateResult) -> str:

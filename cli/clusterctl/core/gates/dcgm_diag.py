@@ -195,7 +195,7 @@ def _bad(subject: Subject, sample: Sample) -> GateResult:
         hint, detail = verdict.action if verdict else _hint(test, sample.device or "the node", reason), _said(sample)
         outcome = Outcome.FAIL
     result = _result(subject, sample.metric, outcome, reason=reason, device=sample.device, found=sample.status, detail=detail)
-    return replace(result, hint=hint)
+    return replace(result, hint=hint, error_code=verdict.code if verdict else "")
 
 
 def _unproven(subject: Subject, sample: Sample, detail: str) -> GateResult:
@@ -204,8 +204,9 @@ def _unproven(subject: Subject, sample: Sample, detail: str) -> GateResult:
     off = verdict.error.reason is GateReason.PERSISTENCE_OFF if verdict else _is_persistence(sample)
     reason = GateReason.PERSISTENCE_OFF if off else GateReason.TEST_NOT_PASSED
     result = _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found=sample.status, detail=detail)
-    hint = verdict.action if verdict and verdict.error.about_software else _hint("", "", reason)
-    return replace(result, hint=hint)
+    if verdict and verdict.error.about_software:
+        return replace(result, hint=verdict.action, error_code=verdict.code)
+    return replace(result, hint=_hint("", "", reason))
 
 
 def _verdict(subject: Subject, sample: Sample) -> DcgmVerdict | None:

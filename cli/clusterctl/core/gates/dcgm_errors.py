@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
+from clusterctl.model.repair import DCGM, XID
 from clusterctl_validators.nvidia import xid_action
 
 if TYPE_CHECKING:
@@ -124,10 +125,16 @@ class DcgmErrorTable(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DcgmVerdict:
-    """What the codes of one result say together: the one whose action is the most severe, with that action."""
+    """What the codes of one result say together: the one whose action is the most severe, with that action; `xid`: that its text names, where the action is its."""
 
     error: DcgmError
     action: str
+    xid: int | None = None
+
+    @property
+    def code(self) -> str:
+        """That of the error: `xid.79`, `dcgm.52`."""
+        return f"{DCGM}{self.error.id}" if self.xid is None else f"{XID}{self.xid}"
 
 
 @cache
@@ -147,6 +154,11 @@ def _ranks() -> Mapping[str, int]:
     return {action.name: rank for rank, action in enumerate(dcgm_error_table().actions)}
 
 
+def error_of(code: int) -> DcgmError | None:
+    """What the table has of a code."""
+    return _by_id().get(code)
+
+
 def explained_errors(codes: Iterable[int]) -> tuple[DcgmError, ...]:
     """Those that the table explains."""
     found = (_by_id().get(code) for code in codes)
@@ -164,7 +176,7 @@ def verdict_of(codes: Collection[int], text: str, *, gpu: str, node: str) -> Dcg
     if not found or (all(e.untested for e in found) and len(found) < len(set(codes))):
         return None
     decides = min(found, key=lambda e: (e.untested, _rank(e, text), e.id))
-    return DcgmVerdict(error=decides, action=_action_text(decides, text).format(gpu=gpu, node=node))
+    return DcgmVerdict(decides, _action_text(decides, text).format(gpu=gpu, node=node), _xid_of(decides, text))
 
 
 def error_titles(codes: Iterable[int]) -> str:

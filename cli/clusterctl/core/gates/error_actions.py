@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 # What error_snapshot.py writes before the name of a port that leads to the NVSwitches.
 SWITCH_LINK = "NVSwitch "
 # What it writes between the name of an adapter and the number of a plane of its link: counters of the adapter's port in parts.
@@ -38,6 +43,11 @@ _BY_COUNTER = {
     **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), _CABLE),
 }
 _BY_START = {"nvlink_": _NVLINK, "aer_": _PCIE, "pcie_": _PCIE}
+
+
+def counters() -> Collection[str]:
+    """Those that have an action by their whole name."""
+    return _BY_COUNTER.keys()
 
 
 def action_for_growth(counter: str, device: str, node: str) -> str:

@@ -17,6 +17,7 @@ from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Figure, GateResult, Outcome, RawRecord
+from clusterctl.model.repair import Component, NextAction, Repair
 from clusterctl_validators.nvidia import ADVICE, PCI_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _BETWEEN_GPUS = "device_to_device"
 # GH200, GB200, GB300: GPUs and processors are on one board, and copies between them use no PCIe slot.
 _WITH_GRACE = re.compile(r"NVIDIA G[BH]\d")
 _SHOWN = 4
+_OF_BOARD = Repair(Component.PCIE_LINK, NextAction.REBOOT_NODE)
 
 
 class NvbandwidthSettings(GateSettings):
@@ -110,7 +112,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
 def _of_board(result: GateResult) -> GateResult:
     """With the next action where a copy between host and GPU uses no slot."""
     slow = result.outcome is Outcome.FAIL and not result.metric.startswith(_BETWEEN_GPUS)
-    return replace(result, hint=ADVICE.slow_copy_on_board) if slow else result
+    return replace(result, hint=ADVICE.slow_copy_on_board, repair=_OF_BOARD) if slow else result
 
 
 def _failed(subject: Subject, sample: Sample) -> GateResult:

@@ -13,6 +13,7 @@ from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.provision import NodeMoved, NodeResult, Note, Phase, TaskSeen
+from clusterctl.model.repair import NO_REPAIR
 from clusterctl.model.state import State
 from clusterctl.model.verdict import EXIT_CODES, Reason, ReasonKind
 
@@ -129,6 +130,7 @@ class RunContext:
             include_owned=self.options.include_drained,
             cause=found.kind if found else None,
             reason_code=found.code if found else "",
+            repair=found.first_repair if found else NO_REPAIR,
         )
         self.services.store.save_run_node(self.run_id, name, phase=step.value)
         self.notify(NodeMoved(name, to, step, reason))

@@ -12,6 +12,7 @@ from clusterctl.core.gates.judging.errors_before import counted_before
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.repair import SXID, XID
 from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators import adapter_errors, disk_errors
 from clusterctl_validators.logged_error import next_action
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _SECONDS_PER_MINUTE = 60.0
 # An MMU fault (XID 31) of an H100 takes 170 characters.
 _EVENT_LIMIT = 240
+_OF_SWITCH = "sxid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +212,9 @@ def _logged(this: _Comparison) -> Iterator[GateResult]:
     wanted = [e for e in events.gpus if e.code not in this.allowed.tolerated_codes]
     gpus = [e for e in wanted if not e.harmless or e.lost_data or e.blames_application or e.notable]
     alike: dict[tuple[str, str, int, str], list[GpuEvent]] = {}
-    for kind, event in (*((_kind(e), e) for e in gpus), *(("sxid", e) for e in events.switches if not e.harmless)):
+    for kind, event in (*((_kind(e), e) for e in gpus), *((_OF_SWITCH, e) for e in events.switches if not e.harmless)):
         alike.setdefault((kind, event.pci, event.code, event.action), []).append(event)
-    for (kind, pci, _, action), same in alike.items():
+    for (kind, pci, code, action), same in alike.items():
         times = f", {len(same)} times" if len(same) > 1 else ""
         yield this.result(
             Outcome.WARN if all(e.blames_application or e.notable for e in same) else Outcome.FAIL,
@@ -226,6 +228,7 @@ def _logged(this: _Comparison) -> Iterator[GateResult]:
             reason=GateReason.RAISED_BY_LOAD,
             value=float(len(same)),
             unit="count",
+            error_code=f"{SXID if kind == _OF_SWITCH else XID}{code}",
         )
 
 

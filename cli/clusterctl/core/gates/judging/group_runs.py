@@ -10,6 +10,7 @@ from clusterctl.core.gates.planning.group_steps import REST, rung_of, searched_r
 from clusterctl.core.switch_tree import leaf_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.repair import Component, NextAction, Repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,6 +28,8 @@ _ENDED_EARLY = frozenset(
         GateReason.TIMED_OUT,
     }
 )
+# Of a node that a search finds; with one adapter at a time, of that adapter.
+_OF_NODE, _OF_ADAPTER = Repair(Component.NODE), Repair(Component.ADAPTER, NextAction.RESEAT)
 _ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is to blame: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
 # Memory is shared between every two of them, so a member that lacks one other is good in each group without that one.
 _TWO_STRANGERS = "its halves and quarters are good by themselves: two nodes do not know each other, so compare /etc/nvidia-imex/nodes_config.cfg of all; {hint}"
@@ -166,7 +169,7 @@ def _found(search: Search, name: str, culprit_hint: Callable[[GateResult], str])
     found = f": {bad.detail}" if bad.detail else ""
     detail = f"bad in every group that it was in, at last with {others}, whose other group is good{found}"
     result = replace(bad, node=name, peers=pair.record.peers, detail=detail, simulated=pair.record.simulated)
-    return [replace(result, hint=culprit_hint(result))]
+    return [replace(result, hint=culprit_hint(result), repair=_OF_ADAPTER if result.device else _OF_NODE)]
 
 
 def _spoiled(own: Sequence[GateResult], shown: Collection[GateReason | None]) -> Sequence[GateResult]:

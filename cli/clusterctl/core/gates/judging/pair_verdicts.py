@@ -14,6 +14,7 @@ from clusterctl.core.gates.judging.peers import LEAST_PEERS
 from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.repair import NO_REPAIR, Component, NextAction, Repair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
 
 _PAIR = 2
+# All adapters of a node alike: root complex, BIOS or ACS.
+_OF_NODE = Repair(Component.NODE, NextAction.CHECK_SETTINGS)
 
 
 def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject, hca: Hca, nodes: int, *, simulated: bool) -> GateResult:
@@ -144,6 +147,7 @@ def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, node: 
         + _one_way(gate, end, graph.of(end, LinkState.LOW))
         + _unpinned(graph.of(end)),
         hint=f"{gate.node_hint(blank.node)}, then `{again}`" if node else gate.slow_hint(hca, values, again),
+        repair=_OF_NODE if node else NO_REPAIR,
     )
 
 

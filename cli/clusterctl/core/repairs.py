@@ -1,0 +1,161 @@
+"""What a bad result is about, and what to do first, by its fields: gate, rule, metric, reason and device, or the id of a check. Pure, but for its own data file."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from clusterctl.core.gates.dcgm_errors import DcgmCause, error_of
+from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
+from clusterctl.model.repair import DCGM, NO_REPAIR, XID, Component, NextAction, Repair
+from clusterctl_validators.finding import QUIET, Outcome
+from clusterctl_validators.nvidia import xid_action
+from clusterctl_validators.xid_catalogue import Action  # noqa: TC001 pydantic reads it
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from clusterctl.model.gate_result import GateResult
+    from clusterctl_validators.finding import Finding
+
+_ITEM = re.compile(r"\[[^\]]*\]")
+_XID_CHECK = re.compile(r"hardware\.(?:gpu\[\d+\]\.)?xid\[(\d{1,9})\]")
+
+
+class Row(BaseModel):
+    """What a row states of results of one outcome, or of all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    outcome: Outcome | None = None
+    component: Component | None = None
+    action: NextAction | None = None
+
+
+class GateRow(Row):
+    """Patterns of a gate's result and of its device."""
+
+    result: Annotated[str, Field(min_length=1)]
+    device: str = "*"
+
+
+class CheckRow(Row):
+    """Patterns of a check's id without its items, and of what was found."""
+
+    check: Annotated[str, Field(min_length=1)]
+    found: str = "*"
+
+
+class DcgmRepairs(BaseModel):
+    """By DCGM's errors: their causes, and the names of their actions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    components: dict[Component, tuple[DcgmCause, ...]]
+    actions: dict[NextAction, tuple[str, ...]]
+
+
+class RepairTable(BaseModel):
+    """The data file.
+
+    Attributes:
+        components, actions: each with its meaning, for people.
+        xids, dcgm: by the code of an error.
+        unmeasured: what to do first where a gate measured nothing.
+        gates, checks: the first row that fits counts; one without a component leaves that to the next.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    components: dict[Component, str]
+    actions: dict[NextAction, str]
+    xids: dict[NextAction, tuple[Action, ...]]
+    dcgm: DcgmRepairs
+    unmeasured: dict[NextAction, tuple[GateReason, ...]]
+    gates: tuple[GateRow, ...]
+    checks: tuple[CheckRow, ...]
+
+
+@cache
+def repair_table() -> RepairTable:
+    """repairs.yml."""
+    text = resources.files(__package__).joinpath("repairs.yml").read_text(encoding="utf-8")
+    return RepairTable.model_validate(yaml.safe_load(text))
+
+
+def repair_of_result(result: GateResult) -> Repair:
+    """Of a gate's result; nothing where it is good. What was not measured is about no part, unless the gate itself states it."""
+    if result.outcome in QUIET:
+        return NO_REPAIR
+    key = ".".join((result.gate, result.rule, result.metric, result.reason.value if result.reason else ""))
+    if result.reason in NOT_MEASURED or result.reason in _of_unmeasured():
+        usual = Repair(None, _of_unmeasured().get(result.reason))
+    else:
+        usual = _of_gate(key, result.device, result.outcome)
+    # A warning is not yet a case for what the vendor's catalogue recommends.
+    by_code = _of_code(result.error_code) if result.outcome is not Outcome.WARN else NO_REPAIR
+    return result.repair.or_else(by_code).or_else(usual)
+
+
+def repair_of_finding(finding: Finding) -> Repair:
+    """Of a finding; nothing where it is good, and no action where it has no hint. One with a cause above the node is about that cause."""
+    if finding.outcome in QUIET:
+        return NO_REPAIR
+    found = repair_of_check(finding.above or finding.check, finding.found, finding.outcome)
+    return found if finding.hint else Repair(found.component)
+
+
+def repair_of_check(check: str, found: str = "", outcome: Outcome = Outcome.FAIL) -> Repair:
+    """Of a check that did not pass."""
+    usual, xid = _of_check(_ITEM.sub("", check), found, outcome), _XID_CHECK.fullmatch(check)
+    return _of_code(f"{XID}{xid[1]}").or_else(usual) if xid and outcome is not Outcome.WARN else usual
+
+
+@cache
+def _of_code(code: str) -> Repair:
+    """By the code that the vendor gives the error."""
+    table, number = repair_table(), code.rpartition(".")[2]
+    if code.startswith(XID):
+        action = xid_action(int(number))[0]
+        return Repair(None, next((ours for ours, theirs in table.xids.items() if action in theirs), None))
+    error = error_of(int(number)) if code.startswith(DCGM) else None
+    if error is None:
+        return NO_REPAIR
+    component = next((ours for ours, causes in table.dcgm.components.items() if error.cause in causes), None)
+    return Repair(component, next((ours for ours, theirs in table.dcgm.actions.items() if error.action in theirs), None))
+
+
+@cache
+def _of_unmeasured() -> Mapping[GateReason | None, NextAction]:
+    return {reason: action for action, reasons in repair_table().unmeasured.items() for reason in reasons}
+
+
+@cache
+def _of_gate(key: str, device: str, outcome: Outcome) -> Repair:
+    return _first(
+        r for r in repair_table().gates if r.outcome in (None, outcome) and fnmatchcase(key, r.result) and fnmatchcase(device, r.device)
+    )
+
+
+def _of_check(check: str, found: str, outcome: Outcome) -> Repair:
+    return _first(r for r in _rows_of(check) if r.outcome in (None, outcome) and fnmatchcase(found, r.found))
+
+
+@cache
+def _rows_of(check: str) -> tuple[CheckRow, ...]:
+    return tuple(row for row in repair_table().checks if fnmatchcase(check, row.check))
+
+
+def _first(rows: Iterable[Row]) -> Repair:
+    action: NextAction | None = None
+    for row in rows:
+        action = action or row.action
+        if row.component:
+            return Repair(row.component, action)
+    return Repair(None, action)
