@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from clusterctl.core.repairs import CheckRow, GateRow
+    from clusterctl.model.repair import Component, NextAction
 
 PAGE = ROOT / "docs" / "reference" / "next-actions.md"
 HEAD = """<!-- Written by scripts/next_actions_page.py from cli/clusterctl/core/repairs.yml. -->
@@ -87,7 +88,7 @@ def page() -> str:
     return "".join([*parts, UNMEASURED, *unmeasured, GATES, *gates, CHECKS, *checks])
 
 
-def _meanings(table: Mapping[str, str]) -> Iterable[str]:
+def _meanings(table: Mapping[Component, str] | Mapping[NextAction, str]) -> Iterable[str]:
     return (f"| `{name}` | {text} |\n" for name, text in table.items())
 
 

@@ -49,23 +49,14 @@ def create_old_database(address: str) -> None:
     engine.dispose()
 
 
+_LATER = frozenset(
+    "reason value limit unit boot_id observed op size_bytes tool_version best by_device error_code repair".split()  # noqa: SIM905 one line
+)
+
+
 def write_gate_result(connection: Any, run: str, result: GateResult) -> None:
     """A gate result as it was stored before it had a reason and numbers."""
-    later = {
-        "reason",
-        "value",
-        "limit",
-        "unit",
-        "boot_id",
-        "observed",
-        "op",
-        "size_bytes",
-        "tool_version",
-        "best",
-        "by_device",
-        "error_code",
-    }
-    row = {k: v for k, v in asdict(result).items() if k not in later}
+    row = {k: v for k, v in asdict(result).items() if k not in _LATER}
     row |= {"outcome": result.outcome.value, "peers": json.dumps(result.peers), "run_id": run, "batch": 1, "spec_digest": "", "epoch": 0}
     connection.execute(insert(table("gate_results", *map(c, row))).values(**row))
 
