@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from clusterctl.core.gates.dcgm_errors import DcgmCause, error_of
+from clusterctl.core.gates.dcgm_errors import DcgmCause, error_of, xid_action_name
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.repair import DCGM, NO_REPAIR, XID, Component, NextAction, Repair
 from clusterctl_validators.finding import QUIET, Outcome
-from clusterctl_validators.nvidia import xid_action
-from clusterctl_validators.xid_catalogue import Action  # noqa: TC001 pydantic reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,7 +64,7 @@ class RepairTable(BaseModel):
 
     Attributes:
         components, actions: each with its meaning, for people.
-        xids, dcgm: by the code of an error.
+        xids, dcgm: by the code of an error; those of XIDs are the names of the actions in NVIDIA's catalogue.
         unmeasured: what to do first where a gate measured nothing.
         gates, checks: the first row that fits counts; one without a component leaves that to the next.
     """
@@ -75,7 +73,7 @@ class RepairTable(BaseModel):
 
     components: dict[Component, str]
     actions: dict[NextAction, str]
-    xids: dict[NextAction, tuple[Action, ...]]
+    xids: dict[NextAction, tuple[str, ...]]
     dcgm: DcgmRepairs
     unmeasured: dict[NextAction, tuple[GateReason, ...]]
     gates: tuple[GateRow, ...]
@@ -122,7 +120,7 @@ def _of_code(code: str) -> Repair:
     """By the code that the vendor gives the error."""
     table, number = repair_table(), code.rpartition(".")[2]
     if code.startswith(XID):
-        action = xid_action(int(number))[0]
+        action = xid_action_name(int(number))
         return Repair(None, next((ours for ours, theirs in table.xids.items() if action in theirs), None))
     error = error_of(int(number)) if code.startswith(DCGM) else None
     if error is None:

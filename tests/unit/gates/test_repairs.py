@@ -86,6 +86,10 @@ def test_what_was_not_measured_is_about_no_part_and_asks_for_no_repair(gate: str
         assert found.next_action not in ON_HARDWARE, reason
 
 
+def test_the_actions_of_xids_are_those_of_the_catalogue() -> None:
+    assert {name for names in TABLE.xids.values() for name in names} <= {action.value for action in Action}
+
+
 def test_each_xid_that_needs_an_action_has_the_one_that_its_hint_names() -> None:
     for code, action in CATALOGUE.items():
         own = repair_of_check(f"hardware.gpu[3].xid[{code}]").next_action

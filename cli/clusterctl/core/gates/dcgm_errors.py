@@ -165,6 +165,11 @@ def explained_errors(codes: Iterable[int]) -> tuple[DcgmError, ...]:
     return tuple(e for e in found if e and e.cause is not DcgmCause.UNEXPLAINED)
 
 
+def xid_action_name(code: int) -> str:
+    """The action of NVIDIA's XID catalogue for an XID."""
+    return xid_action(code)[0]
+
+
 def rank_of_xid(action: str) -> int:
     """The place of an action of the XID catalogue among those of DCGM's codes; the lowest wins."""
     return next(rank for rank, a in enumerate(dcgm_error_table().actions) if action in a.xid)
