@@ -155,6 +155,11 @@ def xid_action(code: int) -> Tuple[str, str]:
     return action.value, _hint(action)
 
 
+def is_of_link(code: int) -> bool:
+    """Whether an XID is about an NVLink of its GPU."""
+    return code in OF_OLDER_LINKS | nvlink5_errors.CODES
+
+
 def _hint(action: Action) -> str:
     return REPEAT if action is Action.RESTART_APP else HINTS.get(action, "")
 
@@ -180,7 +185,7 @@ def _gpu_event(xid: XidEvent) -> GpuEvent:
         advice,
         blamed,
         lost,
-        of_link=xid.code in OF_OLDER_LINKS | nvlink5_errors.CODES,
+        of_link=is_of_link(xid.code),
     )
 
 

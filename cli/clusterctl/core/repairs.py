@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from clusterctl.core.gates.dcgm_errors import DcgmCause, error_of, xid_action_name
+from clusterctl.core.gates.dcgm_errors import DcgmCause, error_of, xid_action_name, xid_of_link
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.repair import DCGM, NO_REPAIR, XID, Component, NextAction, Repair
 from clusterctl_validators.finding import QUIET, Outcome
@@ -121,7 +121,8 @@ def _of_code(code: str) -> Repair:
     table, number = repair_table(), code.rpartition(".")[2]
     if code.startswith(XID):
         action = xid_action_name(int(number))
-        return Repair(None, next((ours for ours, theirs in table.xids.items() if action in theirs), None))
+        component = Component.NVLINK if xid_of_link(int(number)) else None
+        return Repair(component, next((ours for ours, theirs in table.xids.items() if action in theirs), None))
     error = error_of(int(number)) if code.startswith(DCGM) else None
     if error is None:
         return NO_REPAIR

@@ -124,6 +124,12 @@ def test_a_code_of_the_vendor_counts_before_the_table_and_in_failures_only() -> 
     assert repair_of_result(replace(memory, error_code="dcgm.9999")) == Repair(Component.PCIE_LINK)
 
 
+def test_an_xid_of_a_link_is_about_the_link() -> None:
+    assert repair_of_check("hardware.gpu[3].xid[74]") == Repair(Component.NVLINK, A.RESET_GPU)
+    assert repair_of_check("hardware.xid[149]") == Repair(Component.NVLINK, A.RESET_GPU)
+    assert repair_of_check("hardware.gpu[3].xid[79]").component is Component.GPU
+
+
 def test_a_check_with_a_cause_above_the_node_is_about_that() -> None:
     own = finding("hardware.gpu[3].nvlinks", above="nvlink_domain.rack.switch_trays")
     assert repair_of_finding(own) == Repair(Component.NVSWITCH, A.CHECK_FABRIC)

@@ -40,12 +40,14 @@ def logged(bus: str, text: str) -> str:
     return f"2026-11-20T09:00:00+00:00 kernel: NVRM: Xid (PCI:0000:{bus}:00): {text}\n"
 
 
-def test_an_xid_is_a_finding_of_its_gpu_with_the_first_action(tmp_path: Path) -> None:
+def test_each_xid_is_a_finding_of_its_gpu_with_its_action(tmp_path: Path) -> None:
     journal = "".join(line(bus, code) for bus, code in (("05", 13), ("0a", 119), ("0a", 48), ("ff", 48)))
     found = failed(tmp_path, journal, smi_xml())
-    assert set(found) == {"hardware.xids", "hardware.xid[119]", "hardware.xid[48]", "hardware.gpu[2].xid[79]"}
-    own = found["hardware.gpu[2].xids"]
+    of_gpu = {"hardware.gpu[2].xid[119]", "hardware.gpu[2].xid[48]"}
+    assert set(found) == {"hardware.xids", "hardware.xid[119]", "hardware.xid[48]", *of_gpu}
+    own = found["hardware.gpu[2].xid[119]"]
     assert own.severity is Severity.CRITICAL
+    assert found["hardware.gpu[2].xid[48]"].hint.startswith("XID 48: reset the GPU to apply the row remapping")
     assert own.hint.startswith("XID 119: drain the node, reset the GPU")
     assert "119 at 0000:0a:00" in own.found
 
@@ -57,7 +59,7 @@ def test_an_xid_has_no_gpu_where_nvidia_smi_fails(tmp_path: Path) -> None:
 
 def test_an_xid_that_the_vendor_recommends_to_look_into_is_a_warning_with_its_advice(tmp_path: Path) -> None:
     found = warned(tmp_path, logged("0a", SIGNAL) + logged("0b", IGNORED))
-    assert set(found) == {"hardware.xids", "hardware.xid[149]", "hardware.gpu[2].xids"}
+    assert set(found) == {"hardware.xids", "hardware.xid[149]", "hardware.gpu[2].xid[149]"}
     assert all("signal of link 1" in f.hint for f in found.values())
     assert "149 at 0000:0a:00" in found["hardware.xids"].found
     assert "145" not in found["hardware.xids"].found
@@ -65,7 +67,7 @@ def test_an_xid_that_the_vendor_recommends_to_look_into_is_a_warning_with_its_ad
 
 def test_an_xid_that_is_a_warning_stays_one_beside_another_that_fails(tmp_path: Path) -> None:
     journal = logged("0a", SIGNAL) + line("0b", 79)
-    assert set(warned(tmp_path, journal)) == {"hardware.xid[149]", "hardware.gpu[2].xids"}
+    assert set(warned(tmp_path, journal)) == {"hardware.xid[149]", "hardware.gpu[2].xid[149]"}
     assert {"hardware.xids", "hardware.xid[79]"} <= set(failed(tmp_path, journal, smi_xml()))
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.repair import DCGM, XID
-from clusterctl_validators.nvidia import xid_action
+from clusterctl_validators.nvidia import is_of_link, xid_action
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -168,6 +168,11 @@ def explained_errors(codes: Iterable[int]) -> tuple[DcgmError, ...]:
 def xid_action_name(code: int) -> str:
     """The action of NVIDIA's XID catalogue for an XID."""
     return xid_action(code)[0]
+
+
+def xid_of_link(code: int) -> bool:
+    """Whether an XID is about an NVLink of its GPU."""
+    return is_of_link(code)
 
 
 def rank_of_xid(action: str) -> int:
