@@ -26,7 +26,7 @@ _ITEM = re.compile(r"\[[^\]]*\]")
 _XID_CHECK = re.compile(r"hardware\.(?:gpu\[\d+\]\.)?xid\[(\d{1,9})\]")
 
 
-class Row(BaseModel):
+class RepairRow(BaseModel):
     """What a row states of results of one outcome, or of all."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,14 +36,14 @@ class Row(BaseModel):
     action: NextAction | None = None
 
 
-class GateRow(Row):
+class GateRow(RepairRow):
     """Patterns of a gate's result and of its device."""
 
     result: Annotated[str, Field(min_length=1)]
     device: str = "*"
 
 
-class CheckRow(Row):
+class CheckRow(RepairRow):
     """Patterns of a check's id without its items, and of what was found."""
 
     check: Annotated[str, Field(min_length=1)]
@@ -151,7 +151,7 @@ def _rows_of(check: str) -> tuple[CheckRow, ...]:
     return tuple(row for row in repair_table().checks if fnmatchcase(check, row.check))
 
 
-def _first(rows: Iterable[Row]) -> Repair:
+def _first(rows: Iterable[RepairRow]) -> Repair:
     action: NextAction | None = None
     for row in rows:
         action = action or row.action
