@@ -77,6 +77,17 @@ def test_each_suspect_meets_two_proven_partners_in_at_most_three_rounds(leaves: 
     of = {f"n{i}": leaf for i, leaf in leaf_of(leaves * per_leaf, per_leaf).items()}
     names = sorted(of)
     suspects = data.draw(st.sets(st.sampled_from(names), max_size=max(1, len(names) // 10)))
+    check_retests(of, suspects, seed)
+
+
+def test_a_leaf_with_few_suspects_is_not_crossed_in_one_round_only() -> None:
+    of = {f"n{i}": leaf for i, leaf in leaf_of(81, 27).items()}
+    check_retests(of, {"n0", "n1", "n10", "n11", "n12", "n13", "n14", "n27"}, "1")
+
+
+def check_retests(of: dict[str, str], suspects: set[str], seed: str) -> None:
+    """Two partners each, one suspect on a partner at a time, in three rounds at most, with the crossings of a leaf spread."""
+    names = sorted(of)
     stage = SecondStage({n: {0, 1} for n in suspects}, {n: {0, 1} for n in names if n not in suspects}, of)
     rounds = stage.rounds(seed)
     assert len(rounds) <= 3

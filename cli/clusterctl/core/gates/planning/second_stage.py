@@ -89,7 +89,7 @@ class SecondStage:
         def cost(place: tuple[int, str]) -> tuple[object, ...]:
             number, partner = place
             used, other = found[number].crossings, self.leaves.get(partner, "")
-            shared = max(used[leaf], used[other]) if other != leaf else 0
+            shared = (max(used[leaf], used[other]), used[leaf] + used[other]) if other != leaf else (0, 0)
             return ((other != leaf) != across, shared, frozenset((suspect, partner)) in self.met, number)
 
         open_to_it = [number for number, one in enumerate(found) if suspect not in one.busy]
