@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import yaml
@@ -31,14 +32,15 @@ def modules(node: Any) -> Iterator[str]:
         yield from modules(child)
 
 
-def used() -> set[str]:
+@cache
+def used() -> frozenset[str]:
     found: set[str] = set()
     for file in FILES:
         text = file.read_text()
         found |= set(IN_EXPRESSION.findall(text))
         if file.suffix == ".yml":
             found |= {m[1] for key in modules(yaml.safe_load(text)) if (m := PLUGIN.fullmatch(key))}
-    return found
+    return frozenset(found)
 
 
 def test_the_search_finds_modules_and_expressions() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,14 +45,15 @@ def test_task_files_stay_under_80_lines() -> None:
     assert [relative(p) for p in (ROOT / "roles").glob("*/tasks/*.yml") if lines(p) >= 80] == []
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {a.name.split(".")[0] for a in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.split(".")[0])
-    return found
+    return frozenset(found)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLI = ROOT / "cli" / "clusterctl"
-ROLES = {r.name for r in all_roles()}
-VARIABLES = {argument: r.name for r in all_roles() for argument in r.options}
+ALL = all_roles()
+ROLES = {r.name for r in ALL}
+VARIABLES = {argument: r.name for r in ALL for argument in r.options}
 # (folder or file, role or * for all) -> why
 EXCEPTIONS = {
     ("core/gates", "hardware"): "what a gate measures depends on the bill of materials",
@@ -61,6 +63,7 @@ def excused(file: str, role: str) -> tuple[str, str] | None:
     return next(((where, r) for where, r in {**EXCEPTIONS, **HOMONYMS} if r == role and file.startswith(where)), None)
 
 
+@cache
 def found() -> list[tuple[str, int, str]]:
     return [
         (file.relative_to(CLI).as_posix(), line, role)

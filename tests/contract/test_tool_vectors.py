@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,7 @@ def is_a_vector(name: str) -> bool:
     return name.isupper() and not name.endswith("_FIELDS")
 
 
+@cache
 def programs() -> frozenset[str]:
     """Every program that a tool of ours calls: in its public constants, and in what its functions named `..._argv` return."""
     known: set[str] = set()
@@ -86,6 +88,7 @@ def left(name: str) -> list[str]:
     return list(LEFT.get(name, {}).get("programs", []))
 
 
+@cache
 def found() -> dict[str, list[str]]:
     """File -> programs of the argument vectors in it."""
     known = programs()
