@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-import yaml
-
 from chaos.rack import NAMES
 from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
 from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
@@ -17,6 +15,7 @@ from clusterctl.adapters.store import Store
 from support.lossy_kube import LossyKube
 from support.lossy_pool import LossyPool
 from support.lossy_slurm import LossySlurm
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.pools.base import Pool
 
-SCHEDULES: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "lost_answers" / "schedules.yml").read_text())
+SCHEDULES: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "lost_answers" / "schedules.yml").read_text())
 POOLS = ("local", "slurm", "kubernetes")
 
 

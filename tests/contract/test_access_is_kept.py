@@ -10,8 +10,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def unit_dangers(task: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_task_restarts_the_network_or_unloads_a_module(file: Path) -> None:
-    tasks = list(tasks_of(yaml.safe_load(file.read_text())))
+    tasks = list(tasks_of(load_yaml(file.read_text())))
     assert [danger for task in tasks for danger in (*unit_dangers(task), *dangers(command_line(task)))] == []
 
 
@@ -92,7 +92,7 @@ def test_no_script_of_a_role_does(file: Path) -> None:
 
 def test_the_profiles_stop_none_of_these_services() -> None:
     files = sorted((ROOT / "inventory").glob("*/group_vars/*/os_tuning.yml"))
-    values = [yaml.safe_load(f.read_text()) or {} for f in files]
+    values = [load_yaml(f.read_text()) or {} for f in files]
     units = [u for v in values for key in ("os_tuning_services_disabled", "os_tuning_services_masked") for u in v.get(key) or []]
     assert units
     assert [u for u in units if PROTECTED.search(u)] == []

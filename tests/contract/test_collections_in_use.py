@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import yaml
-
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 PLUGIN = re.compile(r"([a-z_]\w*\.[a-z_]\w*)\.[a-z_]\w*")
@@ -39,7 +38,7 @@ def used() -> frozenset[str]:
         text = file.read_text()
         found |= set(IN_EXPRESSION.findall(text))
         if file.suffix == ".yml":
-            found |= {m[1] for key in modules(yaml.safe_load(text)) if (m := PLUGIN.fullmatch(key))}
+            found |= {m[1] for key in modules(load_yaml(text)) if (m := PLUGIN.fullmatch(key))}
     return frozenset(found)
 
 
@@ -54,4 +53,4 @@ def test_the_search_finds_modules_and_expressions() -> None:
 
 def test_no_other_collection_is_used_or_demanded() -> None:
     assert used() == OWN
-    assert yaml.safe_load((ROOT / "galaxy.yml").read_text())["dependencies"] == {}
+    assert load_yaml((ROOT / "galaxy.yml").read_text())["dependencies"] == {}

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def conditions(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_condition_has_an_escape_that_jinja_takes(file: Any) -> None:
-    found = [text for text in conditions(yaml.safe_load(file.read_text())) if TAKEN.search(text)]
+    found = [text for text in conditions(load_yaml(file.read_text())) if TAKEN.search(text)]
     assert found == []
 
 

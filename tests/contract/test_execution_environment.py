@@ -11,13 +11,13 @@ from typing import Any
 
 import ansiblelint
 import pytest
-import yaml
 from jsonschema import Draft7Validator
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
-DEFINITION: dict[str, Any] = yaml.safe_load((ROOT / "execution-environment.yml").read_text())
-GALAXY: dict[str, Any] = yaml.safe_load((ROOT / "galaxy.yml").read_text())
+DEFINITION: dict[str, Any] = load_yaml((ROOT / "execution-environment.yml").read_text())
+GALAXY: dict[str, Any] = load_yaml((ROOT / "galaxy.yml").read_text())
 # ansible-lint has the schema of ansible-builder (ee_schema.py) as a file
 SCHEMA = json.loads((Path(ansiblelint.__file__).parent / "schemas" / "execution-environment.json").read_text())
 ARCHIVE = f"{GALAXY['namespace']}-{GALAXY['name']}-{GALAXY['version']}.tar.gz"

@@ -7,11 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from jinja2 import Environment
 
 from support.ansible_doc import ansible_doc
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_each_result_is_described_and_typed(known: dict[str, Any]) -> None:
 def test_each_example_is_yaml_with_an_expression_of_the_filter(known: dict[str, Any]) -> None:
     jinja = Environment(autoescape=True)
     for name in FILTERS:
-        value = yaml.safe_load(known[name]["examples"])["result"]
+        value = load_yaml(known[name]["examples"])["result"]
         jinja.parse(value)
         assert name in value
 

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FIELDS = {"row", "law", "source", "tests", "recorded"}
 
 
 def case_of(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text())
+    found: dict[str, Any] = load_yaml(path.read_text())
     return found
 
 

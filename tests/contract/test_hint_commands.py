@@ -23,7 +23,8 @@ def named_commands() -> dict[str, str]:
     """The words after `clusterctl`, by file and words."""
     found: dict[str, str] = {}
     for file in sorted(f for folder in FOLDERS for f in (ROOT / folder).rglob("*.py")):
-        for text in texts_of(ast.parse(file.read_text())):
+        source = file.read_text()
+        for text in texts_of(ast.parse(source)) if "`clusterctl " in source else ():
             for words in COMMAND.findall(text):
                 plain = FIELD.sub(FILLED, words).replace("...", "WHY")
                 found[f"{file.name}: {plain}"] = plain
@@ -32,10 +33,11 @@ def named_commands() -> dict[str, str]:
 
 def texts_of(tree: ast.AST) -> list[str]:
     """Every text of a module; of an f-string, the fields as `FILLED`."""
-    joined = [n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr)]
+    nodes = list(ast.walk(tree))
+    joined = [n for n in nodes if isinstance(n, ast.JoinedStr)]
     parts = {id(v) for n in joined for v in n.values}
     filled = ["".join(str(v.value) if isinstance(v, ast.Constant) else FILLED for v in n.values) for n in joined]
-    return filled + [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in parts]
+    return filled + [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in parts]
 
 
 NAMED = named_commands()

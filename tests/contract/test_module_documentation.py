@@ -7,11 +7,11 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import yaml
 
 from support.ansible_doc import ansible_doc
 from support.doc_blocks import blocks_of
 from support.filters import module_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 FOLDER = ROOT / "plugins" / "modules"
@@ -63,7 +63,7 @@ def test_the_options_are_documented_as_they_are_taken(known: dict[str, Any], nam
 
 def test_what_modules_of_a_bmc_share_is_written_once() -> None:
     assert len(REDFISH) > 1
-    own = {n: set(yaml.safe_load(module_plugin(n).DOCUMENTATION)["options"]) for n in REDFISH}
+    own = {n: set(load_yaml(module_plugin(n).DOCUMENTATION)["options"]) for n in REDFISH}
     taken = {n: set(taken_by(n) or ()) for n in REDFISH}
     login = set.intersection(*taken.values())
     assert {"baseurl", "username", "password", "validate_certs"} <= login
@@ -100,14 +100,14 @@ def test_the_page_has_the_options_and_results_of_every_module(known: dict[str, A
             )
             for option, about in known[name]["options"].items()
         }
-        assert {o[0].strip("`"): (o[1], yaml.safe_load(o[2].strip("*`")), plain_text(o[3])) for o in tables["option"]} == options
+        assert {o[0].strip("`"): (o[1], load_yaml(o[2].strip("*`")), plain_text(o[3])) for o in tables["option"]} == options
         results = {result: plain_text(about["description"]) for result, about in known[name]["return"].items()}
         assert {r[0].strip("`"): plain_text(r[2]) for r in tables["result"]} == results
 
 
 @pytest.mark.parametrize("block", blocks_of(PAGE), ids=lambda b: b.name)
 def test_an_example_gives_what_its_module_needs_and_nothing_else(known: dict[str, Any], block: Any) -> None:
-    for task in yaml.safe_load(block.text):
+    for task in load_yaml(block.text):
         ((name, given),) = ((n.removeprefix("clusterctl.gpu."), v) for n, v in task.items() if n != "name")
         options = known[name]["options"]
         assert {o for o, about in options.items() if about.get("required")} <= set(given) <= set(options)

@@ -22,6 +22,7 @@ from clusterctl.model.trouble import LemonAction, TroubleRecord
 from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl_validators.finding import Severity
 from support.monitoring_files import RULES_FILE, Query, dashboards, queries, rules
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.unpacked_tools import which
 
@@ -74,8 +75,8 @@ def test_every_metric_of_ours_is_used() -> None:
 
 
 def test_the_role_monitoring_has_the_exporters_export_the_others() -> None:
-    counters = yaml.safe_load((ROOT / "inventory/common/group_vars/gpu_nodes/monitoring.yml").read_text())["monitoring_dcgm_counters"]
-    known = {c["field"] for c in counters} | set(yaml.safe_load((CASES / "exporter_metrics.yml").read_text()))
+    counters = load_yaml((ROOT / "inventory/common/group_vars/gpu_nodes/monitoring.yml").read_text())["monitoring_dcgm_counters"]
+    known = {c["field"] for c in counters} | set(load_yaml((CASES / "exporter_metrics.yml").read_text()))
     assert {n for _, n, _ in used() if not n.startswith("clusterctl_")} - known == set()
 
 
@@ -98,7 +99,7 @@ def test_prometheus_accepts_rules_and_every_expression_of_the_dashboards(tmp_pat
 
 @no_promtool
 def test_alerts_fire_when_they_should(tmp_path: Path) -> None:
-    document = yaml.safe_load(RULES_FILE.read_text())
+    document = load_yaml(RULES_FILE.read_text())
     for group in document["groups"]:
         for rule in group["rules"]:
             del rule["annotations"]  # promtool compares them word by word
@@ -116,7 +117,7 @@ def test_each_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not() 
 
 
 def cases_of_alerts() -> dict[str, Any]:
-    return dict(yaml.safe_load((CASES / "alerts.test.yml").read_text()))
+    return dict(load_yaml((CASES / "alerts.test.yml").read_text()))
 
 
 def promtool(*words: str) -> None:

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLACES = ("validators/clusterctl_validators", "on_node", "tools", "plugins/modules", "plugins/module_utils", "roles")
-LISTED = yaml.safe_load((ROOT / "tests" / "contract" / "paths_opened_by_root.yml").read_text())
+LISTED = load_yaml((ROOT / "tests" / "contract" / "paths_opened_by_root.yml").read_text())
 OPENED: dict[str, dict[str, str]] = LISTED["opened"]
 GUARDS: dict[str, str] = LISTED["guards"]
 CHANGING = {"write_text", "write_bytes", "touch", "mkdir", "makedirs", "symlink_to", "mkstemp", "mkdtemp"}

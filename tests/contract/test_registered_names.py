@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Registering:
 
 def registering(file: Path, conditions: tuple[str, ...] = (), above: tuple[Path, ...] = ()) -> Iterator[Registering]:
     """Every task of a file, and of those that it imports and includes, in their order."""
-    yield from _of_tasks(yaml.safe_load(file.read_text()) or [], file, conditions, (*above, file))
+    yield from _of_tasks(load_yaml(file.read_text()) or [], file, conditions, (*above, file))
 
 
 def _of_tasks(tasks: list[dict[str, Any]], file: Path, outer: tuple[str, ...], above: tuple[Path, ...]) -> Iterator[Registering]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def unconditional(tasks: list[dict[str, Any]]) -> Iterator[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_what_always_runs_is_imported(file: Any) -> None:
-    assert list(unconditional(yaml.safe_load((ROOT / file).read_text()) or [])) == []
+    assert list(unconditional(load_yaml((ROOT / file).read_text()) or [])) == []
 
 
 def test_the_law_finds_an_include_in_a_block_and_leaves_what_is_decided_later() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import yaml
-
+from support.plain_yaml import load_yaml
 from support.roles import ROOT, all_roles, exemptions
 
 SHARED = ROOT / "roles" / "shared"
@@ -39,7 +38,7 @@ def test_every_file_has_two_users_or_belongs_to_another_shared_file() -> None:
 
 
 def test_it_is_never_applied() -> None:
-    plays = yaml.safe_load((ROOT / "playbooks" / "provision.yml").read_text())
+    plays = load_yaml((ROOT / "playbooks" / "provision.yml").read_text())
     assert "shared" not in [entry["role"] for play in plays for entry in play["roles"]]
     assert {p.name for p in SHARED.iterdir()} == {"README.md", "tasks", "templates", "files"}
 

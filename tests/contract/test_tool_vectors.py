@@ -11,9 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.model.program import Program
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ PLAIN = {"cat", "date", "env", "hostname", "pgrep", "python3", "readlink", "sh",
 RUNNERS = {"run", "output", "Popen", "check_output", "check_call", "create_subprocess_exec", "run_command"}
 PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]*")
 OPTION = re.compile(r"--?[A-Za-z][\w=-]*")
-LEFT = yaml.safe_load((ROOT / "tests" / "contract" / "tool_vectors_left.yml").read_text())
+LEFT = load_yaml((ROOT / "tests" / "contract" / "tool_vectors_left.yml").read_text())
 
 
 def first_word(node: ast.AST) -> str:

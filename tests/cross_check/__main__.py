@@ -10,14 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cross_check import fabric_tools, hardware_views, kernel_tools, network_tools, same_output
 from cross_check.comparison import NotRun, ToolReport, report
 from cross_check.world import why_no_world
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
-_NEVER = yaml.safe_load(Path(__file__).with_name("not_run.yml").read_text(encoding="utf-8"))
+_NEVER = load_yaml(Path(__file__).with_name("not_run.yml").read_text(encoding="utf-8"))
 _HOW = "run `make tools`"
 
 

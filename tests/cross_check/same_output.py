@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from clusterctl_lab.simulator.hardware_kinds import KINDS
 from cross_check import verbs
 from cross_check.comparison import Comparison, Normalisation, ToolReport
 from cross_check.world import World, simulated
+from support.plain_yaml import load_yaml
 from support.unpacked_tools import which
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ENTRIES: dict[str, dict[str, Any]] = {
-    entry["tool"]: entry for entry in yaml.safe_load(Path(__file__).with_name("commands.yml").read_text(encoding="utf-8"))
+    entry["tool"]: entry for entry in load_yaml(Path(__file__).with_name("commands.yml").read_text(encoding="utf-8"))
 }
 LANES = {"name": "hca_pcie_lanes", "device": "mlx5_2", "option": "4"}
 TOOLS = tuple(_ENTRIES)

@@ -18,6 +18,7 @@ from clusterctl_lab.fresh_installer import installer_state
 from clusterctl_lab.simulator.hardware_kinds import HGX_H100_ROCE
 from support.demo_rack import DemoRack, FinishedCommand
 from support.lab_ssh import LabSsh
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +189,7 @@ def test_no_reboot_started_from_the_network(node: Provisioned) -> None:
 def test_the_rails_have_one_owner_and_the_installers_file_is_as_it_was(node: Provisioned) -> None:
     assert "ens10np0" in node.netplan
     assert node.ssh(NODE, f"cat {INSTALLED['netplan']}") == node.netplan
-    taken = yaml.safe_load(node.ssh(NODE, "cat /etc/netplan/95-clusterctl-roce.yaml"))["network"]["ethernets"]
+    taken = load_yaml(node.ssh(NODE, "cat /etc/netplan/95-clusterctl-roce.yaml"))["network"]["ethernets"]
     assert sorted(taken) == [f"ens{10 + i}np0" for i in RAILS], "else each boot waits two minutes for them"
     assert node.ssh(NODE, "cat /run/systemd/netif/links/* | grep ADMIN_STATE=").split() == ["ADMIN_STATE=unmanaged"] * len(RAILS)
 

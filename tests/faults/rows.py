@@ -6,11 +6,11 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.model.level import Level  # noqa: TC001 pydantic reads it
 from clusterctl.model.repair import Component, NextAction
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -115,11 +115,11 @@ def load_rows() -> tuple[Row, ...]:
         ValueError: a row is not what it should be.
     """
     files = sorted(p for p in FOLDER.glob("*.yml") if p.name != _VOCABULARY)
-    return tuple(Row.model_validate(row) for file in files for row in yaml.safe_load(file.read_text(encoding="utf-8")))
+    return tuple(Row.model_validate(row) for file in files for row in load_yaml(file.read_text(encoding="utf-8")))
 
 
 @cache
 def hint_words() -> Mapping[NextAction, re.Pattern[str]]:
     """By which words a hint names an action."""
-    found = yaml.safe_load((FOLDER / _VOCABULARY).read_text(encoding="utf-8"))
+    found = load_yaml((FOLDER / _VOCABULARY).read_text(encoding="utf-8"))
     return {NextAction(name): re.compile(pattern, re.IGNORECASE) for name, pattern in found.items()}

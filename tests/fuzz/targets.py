@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.registry import gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
@@ -44,6 +42,7 @@ from support.gates import (
 from support.host_memory import memory_record, node_memory_output
 from support.latency import BAD_LATENCIES, latency_pair, latency_pair_records
 from support.nvme import node_output, nvme_record
+from support.plain_yaml import load_yaml
 from support.recorded import RECORDED
 from support.shared_storage import BAD_STORAGE, STORAGE_PAIR, storage_output, storage_pair_records
 from support.site_gate import FAN_FLOOR, Fans, registered
@@ -84,9 +83,9 @@ def all_targets() -> list[Target]:
 def _parser_targets() -> list[Target]:
     corpus: dict[str, list[str]] = {}
     for case in sorted((CASES / "parsers").glob("*/case.yml")):
-        tool = yaml.safe_load(case.read_text(encoding="utf-8"))["tool"]
+        tool = load_yaml(case.read_text(encoding="utf-8"))["tool"]
         corpus.setdefault(tool, []).append((case.parent / "input.txt").read_text(encoding="utf-8"))
-    for entry in yaml.safe_load((CASES / "parsers" / "recordings.yml").read_text(encoding="utf-8")):
+    for entry in load_yaml((CASES / "parsers" / "recordings.yml").read_text(encoding="utf-8")):
         file = RECORDED / entry["file"]
         if file.is_file() and file.stat().st_size <= _LARGEST_BYTES:
             corpus.setdefault(entry["tool"], []).append(file.read_text(encoding="utf-8", errors="replace"))

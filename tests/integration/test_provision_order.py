@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest, PlaybookStatus, run_playbook
 from clusterctl.model.task_event import TaskEvent, TaskStatus
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def order(events: Sequence[TaskEvent], node: str) -> list[str]:
 def test_preflight_passes_on_every_rack_of_the_example(rack: str) -> None:
     done = preflight("-i", "inventory/common", "-i", "inventory/example", "-l", rack)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    declared = yaml.safe_load((EXAMPLE / f"{rack.replace('_', '-')}.yml").read_text())
+    declared = load_yaml((EXAMPLE / f"{rack.replace('_', '-')}.yml").read_text())
     assert declared, "a rack without nodes proves nothing"
     assert done.stdout.count("failed=0") > 1
 

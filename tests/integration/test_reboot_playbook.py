@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from clusterctl.adapters.store import Store
 from clusterctl.model.state import State
+from support.plain_yaml import load_yaml
 from support.provisioning import World, node
 from support.roles import ROOT
 
@@ -286,7 +286,7 @@ def test_nvlinks_that_are_not_declared_are_not_waited_for(world: World, declared
 
 def test_devices_are_not_waited_for_where_later_roles_bring_their_drivers(world: World) -> None:
     """The reboot itself runs in check mode, which waits for nothing, so the condition is read from the playbook."""
-    turn = yaml.safe_load((ROOT / "playbooks" / "tasks" / "reboot_turn.yml").read_text())
+    turn = load_yaml((ROOT / "playbooks" / "tasks" / "reboot_turn.yml").read_text())
     (condition,) = (t["when"] for t in turn if t["name"] == "Wait for the devices")
     (world.state_dir / "wait.yml").write_text(
         "- hosts: r12-n01\n  gather_facts: false\n  tasks:\n    - debug: {msg: devices are awaited}\n" + f"      when: {condition}\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from mutation.rules import CASES
 from support.certificates import Certificates
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,5 +63,5 @@ def _imex_tls(folder: Path) -> dict[str, Any]:
 def load_kinds() -> dict[str, NodeKind]:
     """All kinds of nodes by name. A kind that others refer to with `like` comes before them."""
     files = (CASES / "nodes").glob("*.yml")
-    found = {f.stem: NodeKind.model_validate(yaml.safe_load(f.read_text(encoding="utf-8"))) for f in files}
+    found = {f.stem: NodeKind.model_validate(load_yaml(f.read_text(encoding="utf-8"))) for f in files}
     return dict(sorted(found.items(), key=lambda item: (bool(item[1].like), item[0])))

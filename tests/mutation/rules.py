@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from clusterctl_validators.finding import Outcome
 from mutation.check_patterns import fill_pattern, match_pattern
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -180,7 +180,7 @@ def _role(pattern: str) -> str:
 def load_rules(name: str) -> RuleFile:
     """The rules of a role; empty if it has no file."""
     path = CASES / f"{name}.yml"
-    return RuleFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.exists() else RuleFile()
+    return RuleFile.model_validate(load_yaml(path.read_text(encoding="utf-8"))) if path.exists() else RuleFile()
 
 
 def mutation_catalogue(findings: Sequence[Finding]) -> Catalogue:

@@ -14,9 +14,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from clusterctl.core.parsers import TOOLS, UnparsableError, parse_output
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 SHARED = ROOT.parent / "shared"
 MANIFESTS = ("recorded/manifest.jsonl", "reality/outputs/manifest.jsonl")
-_READERS = yaml.safe_load(Path(__file__).with_name("readers.yml").read_text(encoding="utf-8"))
+_READERS = load_yaml(Path(__file__).with_name("readers.yml").read_text(encoding="utf-8"))
 
 
 def recordings() -> Iterator[tuple[Path, str]]:

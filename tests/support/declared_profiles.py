@@ -14,14 +14,22 @@ from support.roles import ROOT
 
 if TYPE_CHECKING:
     from clusterctl.model.node import NodeSpec
+    from clusterctl.model.topology import Topology
 
 COMMON = ROOT / "inventory" / "common"
 
 
 @cache
+def topology_of_the_tree() -> Topology:
+    """The groups of the tree."""
+    with patch.dict(os.environ, _read_once()):
+        return list_hosts([COMMON])
+
+
+@cache
 def profiles_of_the_tree() -> tuple[str, ...]:
     """The names of the profiles that nodes may have, sorted."""
-    return tuple(sorted(list_hosts([COMMON]).idle_profiles))
+    return tuple(sorted(topology_of_the_tree().idle_profiles))
 
 
 @cache

@@ -7,14 +7,13 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from clusterctl.core.gates.planning.gate_plan import plan_gates
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome, RawRecord
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.pcie_hop import PcieHop
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def repairs_without_evidence(results: Sequence[GateResult]) -> list[str]:
 
 def load_case(folder: str, name: str) -> dict[str, Any]:
     """Load `tests/cases/<folder>/<name>/case.yml`."""
-    data: dict[str, Any] = yaml.safe_load((CASES / folder / name / "case.yml").read_text(encoding="utf-8"))
+    data: dict[str, Any] = load_yaml((CASES / folder / name / "case.yml").read_text(encoding="utf-8"))
     return data
 
 

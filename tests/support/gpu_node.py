@@ -6,9 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from clusterctl_validators import boot_log
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT, load_role
 
@@ -27,7 +26,7 @@ def declared(role: str, **changes: Any) -> dict[str, Any]:
     for group in ("all", "gpu_nodes", "platform_hgx", "profile_hgx_h100", "fabric_ib", "fabric_ib_ndr_x8", "profile_hgx_h100_ib"):
         path = GROUP_VARS / group / f"{role}.yml"
         if path.is_file():
-            variables |= yaml.safe_load(path.read_text())
+            variables |= load_yaml(path.read_text())
     if role == "gpu_tools":
         variables["gpu_tools_packages"] = [*variables.pop("tool_packages_platform"), *variables.pop("tool_packages_site")]
     return {**_with_ubuntu_versions(variables), **changes}
@@ -35,7 +34,7 @@ def declared(role: str, **changes: Any) -> dict[str, Any]:
 
 def _with_ubuntu_versions(variables: dict[str, Any]) -> dict[str, Any]:
     """The versions of Ubuntu's own packages in place of their templates."""
-    facts = yaml.safe_load((GROUP_VARS / "all" / "ubuntu_versions.yml").read_text())
+    facts = load_yaml((GROUP_VARS / "all" / "ubuntu_versions.yml").read_text())
     versions = facts["ubuntu_versions"][facts["ubuntu_release"]]
     text = json.dumps(variables)
     for name, version in ((n, v) for n, v in versions.items() if isinstance(v, str)):

@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
+
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ def verdict(check: str, answer: Mapping[str, Any], limits: Mapping[str, Any]) ->
 
 def required(suite: str) -> dict[str, list[str]]:
     """Per check of a suite that is of no capability itself: those of which `isvctl test run` must name one."""
-    data = yaml.safe_load(Path(_FOLDER, f"isvctl/configs/suites/{suite}.yaml").read_text())["tests"]
+    data = load_yaml(Path(_FOLDER, f"isvctl/configs/suites/{suite}.yaml").read_text())["tests"]
     return {name: check["requires"] for group in data["validations"].values() for name, check in group["checks"].items()}
 
 

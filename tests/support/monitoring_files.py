@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Query:
 
 def rules() -> list[dict[str, Any]]:
     """The alerts."""
-    return [rule for group in yaml.safe_load(RULES_FILE.read_text())["groups"] for rule in group["rules"]]
+    return [rule for group in load_yaml(RULES_FILE.read_text())["groups"] for rule in group["rules"]]
 
 
 def dashboards() -> dict[str, dict[str, Any]]:

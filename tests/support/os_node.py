@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -69,5 +68,5 @@ def findings(case: Case, module: ModuleType, root: Path) -> dict[str, Finding]:
 
 
 def _load(role: str) -> dict[str, Any]:
-    data: dict[str, Any] = yaml.safe_load((ROOT / "tests" / "cases" / "os_validators" / f"{role}.yml").read_text())
+    data: dict[str, Any] = load_yaml((ROOT / "tests" / "cases" / "os_validators" / f"{role}.yml").read_text())
     return data

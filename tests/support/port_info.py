@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import yaml
-
 from clusterctl_tools.port_info import own_port_argv, record_argv
 from clusterctl_validators.management_key import check_management_key
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 from clusterctl_validators.sources import CommandResult
 from support.checks import InventedNode, write_files
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Subnet:
 
 def subnets() -> list[Subnet]:
     """All recorded ones."""
-    rows = yaml.safe_load((FOLDER / "cases.yml").read_text(encoding="utf-8"))
+    rows = load_yaml((FOLDER / "cases.yml").read_text(encoding="utf-8"))
     return [Subnet(name, **row) for name, row in rows.items()]
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -19,7 +18,7 @@ _CASES = ROOT / "tests" / "cases" / "bios"
 
 def invented(name: str = "preset_locks") -> Tree:
     """A small fictitious service."""
-    tree: Tree = yaml.safe_load((_CASES / f"{name}.yml").read_text())
+    tree: Tree = load_yaml((_CASES / f"{name}.yml").read_text())
     return tree
 
 

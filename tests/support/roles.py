@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from support.plain_yaml import load_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTIONS = ROOT / "playbooks" / "collections"
@@ -26,8 +26,8 @@ class Role:
 
 def load_role(path: Path) -> Role:
     """Read a role's argument_specs and defaults."""
-    specs = yaml.safe_load((path / "meta" / "argument_specs.yml").read_text())["argument_specs"]
-    defaults = yaml.safe_load((path / "defaults" / "main.yml").read_text()) or {}
+    specs = load_yaml((path / "meta" / "argument_specs.yml").read_text())["argument_specs"]
+    defaults = load_yaml((path / "defaults" / "main.yml").read_text()) or {}
     return Role(path.name, path, specs["main"].get("options", {}), defaults)
 
 
@@ -39,4 +39,4 @@ def all_roles() -> list[Role]:
 def exemptions(name: str) -> dict[str, Any]:
     """The exemptions in a file of tests/contract, with their reasons."""
     file = ROOT / "tests" / "contract" / name
-    return (yaml.safe_load(file.read_text()) or {}) if file.is_file() else {}
+    return (load_yaml(file.read_text()) or {}) if file.is_file() else {}

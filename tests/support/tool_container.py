@@ -6,8 +6,8 @@ import shlex
 from typing import Any
 
 import jinja2
-import yaml
 
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 ROLE = ROOT / "roles" / "gpu_tools"
@@ -24,7 +24,7 @@ def script(runtime: str = "podman", **changes: Any) -> str:
     """The script as Ansible renders it."""
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True)  # noqa: S701 a shell script
     environment.filters["quote"] = shlex.quote
-    variables = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    variables = load_yaml((ROLE / "vars" / "main.yml").read_text())
     declared = container(runtime=runtime, **changes)
     options = {
         name: environment.from_string(variables[name]).render(gpu_tools_container=declared)

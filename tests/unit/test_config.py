@@ -18,6 +18,7 @@ from clusterctl.adapters.pools.kubernetes import KubernetesSettings
 from clusterctl.adapters.pools.slurm import SlurmSettings
 from clusterctl.core.breaker import Breaker
 from clusterctl.model.errors import ConfigError
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 VALUES = st.recursive(
@@ -205,7 +206,7 @@ def is_valid(document: object) -> bool:
 
 
 def test_the_schema_takes_the_defaults_and_this_checkouts_file() -> None:
-    assert is_valid(yaml.safe_load((ROOT / "clusterctl.yml").read_text()))
+    assert is_valid(load_yaml((ROOT / "clusterctl.yml").read_text()))
     for key in KEYS:
         if key.default not in {"", ()}:
             assert is_valid({key.name: key.default})

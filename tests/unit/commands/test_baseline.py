@@ -12,6 +12,7 @@ from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.store import Store
 from clusterctl.main import call
 from clusterctl.model.gate_result import GateResult, Outcome
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.stores import a_run
 
@@ -72,6 +73,6 @@ def test_diff_and_learn_state_what_the_class_reads(inventory: list[str], capsys:
     assert {one["refusal"] for one in found if one is not pair} == {"no_values"}
     assert call(["baseline", "learn", "all", *inventory]) == 0
     printed = capsys.readouterr()
-    (entry,) = yaml.safe_load(printed.out)["gates_baselines_site"]
+    (entry,) = load_yaml(printed.out)["gates_baselines_site"]
     assert (entry["kind"], entry["value"], entry["n"], entry["versions"]) == ("expected", 392.0, 24, {"perftest": "6.0"})
     assert "the one in force is as strict: 380 Gb/s" in " ".join(printed.err.split())

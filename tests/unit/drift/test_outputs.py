@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -21,6 +20,7 @@ from clusterctl.terminal import drift as view
 from clusterctl.terminal.out import envelope
 from clusterctl.workflows.drift import nightly
 from clusterctl_validators.finding import Severity
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.unpacked_tools import which
 
@@ -106,7 +106,7 @@ def written(tmp_path: Path) -> dict[str, Path]:
 
 def test_the_rules_name_metrics_that_there_are(written: dict[str, Path]) -> None:
     text = metrics.textfile(REPORT, "all", ended_at_s=1, duration_s=1)
-    rules = [r for g in yaml.safe_load(written["clusterctl-drift.rules.yml"].read_text())["groups"] for r in g["rules"]]
+    rules = [r for g in load_yaml(written["clusterctl-drift.rules.yml"].read_text())["groups"] for r in g["rules"]]
     assert len(rules) >= 5
     for rule in rules:
         names = {w for w in rule["expr"].replace("{", " ").replace("(", " ").replace(")", " ").split() if w.startswith("clusterctl_")}
@@ -145,7 +145,7 @@ def test_the_timer_is_persistent_and_spread(written: dict[str, Path]) -> None:
 
 
 def test_the_cronjob_is_hardened(written: dict[str, Path]) -> None:
-    job = yaml.safe_load(written["clusterctl-drift-cronjob.yml"].read_text())
+    job = load_yaml(written["clusterctl-drift-cronjob.yml"].read_text())
     assert (job["apiVersion"], job["kind"], job["spec"]["concurrencyPolicy"]) == ("batch/v1", "CronJob", "Forbid")
     pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"]

@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from clusterctl.adapters.config import read_config
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.event_settings import EventReceiver
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def written(folder: Path, value: str) -> Path:
 
 @pytest.mark.parametrize("value", GOOD)
 def test_what_the_schema_accepts_is_read(tmp_path: Path, value: str) -> None:
-    assert len(read_config(start=written(tmp_path, value)).events.receivers) == len(yaml.safe_load(value)["receivers"])
-    SCHEMA.validate(yaml.safe_load(f"events: {value}"))
+    assert len(read_config(start=written(tmp_path, value)).events.receivers) == len(load_yaml(value)["receivers"])
+    SCHEMA.validate(load_yaml(f"events: {value}"))
 
 
 def test_values_and_defaults(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, value: str, s
 @pytest.mark.parametrize("value", [v for v, said in BAD if "name: None is not a name" not in said and "nan" not in v])
 def test_the_schema_refuses_it_too(value: str) -> None:
     text_only = ("ftp://", "'http://'", "[x'", "token_env: KEY")  # a schema does not look into texts
-    assert SCHEMA.is_valid(yaml.safe_load(f"events: {value}")) is any(t in value for t in text_only)
+    assert SCHEMA.is_valid(load_yaml(f"events: {value}")) is any(t in value for t in text_only)
 
 
 def test_two_receivers_of_one_name_are_refused(tmp_path: Path) -> None:

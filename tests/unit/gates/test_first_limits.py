@@ -7,7 +7,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -22,13 +21,14 @@ from clusterctl.model.level import LEVELS
 from clusterctl.terminal import baselines as view
 from support.first_limits import MEASURED
 from support.gates import CASES, SOURCE, TODAY, gates, node
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
 
-EXAMPLES = yaml.safe_load((CASES / "first_limits" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "first_limits" / "cases.yml").read_text(encoding="utf-8"))
 LEARNED_ON = date(2026, 1, 10)
 BAD = {Outcome.FAIL, Outcome.COULD_NOT_RUN}
 
@@ -76,7 +76,7 @@ def test_what_is_learned_and_accepted_judges_the_next_node(case: dict[str, Any],
     view.proposals(found)
     printed = capsys.readouterr()
     assert printed.err.count("none was declared before") == len(proposals)
-    accepted = [*case.get("baselines", ()), *yaml.safe_load(printed.out)["gates_baselines_site"]]
+    accepted = [*case.get("baselines", ()), *load_yaml(printed.out)["gates_baselines_site"]]
     for value, fails in ((case["bad"], True), (case["good"], False)):
         # One of three reads otherwise, or all, where a pair has one figure for both.
         others = value if case["gate"].startswith("rdma") else case["usual"]

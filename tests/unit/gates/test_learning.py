@@ -7,7 +7,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from clusterctl.model.gate_result import BaselineKind, GateResult, Outcome
 from clusterctl.model.learned import DeviceClass, Learned, NotLearned
 from clusterctl.terminal import baselines as view
 from support.gates import RDMA_FLOOR, TODAY, gates, node
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,7 +131,7 @@ def test_only_what_a_person_accepts_changes_a_profile(capsys: pytest.CaptureFixt
     found = (learned([392.0] * 24), learned([392.0] * 3))
     view.proposals(found)
     printed = capsys.readouterr()
-    entries = yaml.safe_load(printed.out)["gates_baselines_site"]
+    entries = load_yaml(printed.out)["gates_baselines_site"]
     declared = gates(gates_baselines=[*gates()["gates_baselines"], *entries])
     found_now = subject_of(node("n1", declared=declared), TODAY).profile.for_gate("rdma_pair")
     assert [(b.kind, b.value) for b in found_now] == [("floor", 360.0), ("floor", 372.4), ("expected", 392.0)]

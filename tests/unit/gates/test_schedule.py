@@ -3,15 +3,15 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.schedule import matchings, tournament
 from support.gates import CASES, gates, nodes, plan
+from support.plain_yaml import load_yaml
 
-EXPECTED = yaml.safe_load((CASES / "schedule" / "tournaments.yml").read_text())
+EXPECTED = load_yaml((CASES / "schedule" / "tournaments.yml").read_text())
 
 
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda c: f"n={c['nodes']}")

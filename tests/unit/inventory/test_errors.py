@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.adapters.inventory.invalid import problems_of
 from clusterctl.model.errors import ClusterctlError, SpecInvalidError
 from clusterctl.model.exit_codes import ExitCode
+from support.plain_yaml import load_yaml
 from support.site import CASES, Site
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FILES = sorted((CASES / "errors").glob("*.yml"))
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_error(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = yaml.safe_load(file.read_text())
+    case = load_yaml(file.read_text())
     site = Site(tmp_path, case.get("files"), case.get("layers", ("common", "site")))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE", raising=False)

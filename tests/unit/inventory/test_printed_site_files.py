@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.adapters.inventory.load import load_profile
 from support.doc_blocks import blocks_of
 from support.filters import filter_plugin
 from support.local_play import role_tasks, run_play
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -105,4 +105,4 @@ def test_the_printed_mirror_is_that_of_the_architecture(profile: str, tmp_path: 
 def test_every_printed_file_of_variables_is_yaml_of_a_mapping() -> None:
     blocks = [b for page in HOW_TO.glob("*.md") for b in blocks_of(page) if b.file.startswith(LAYER)]
     assert len(blocks) > 8
-    assert [b.name for b in blocks if not isinstance(yaml.safe_load(b.text), dict)] == []
+    assert [b.name for b in blocks if not isinstance(load_yaml(b.text), dict)] == []

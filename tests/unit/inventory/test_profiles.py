@@ -8,7 +8,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-import yaml
 
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.planning.devices import hcas_of
@@ -16,6 +15,7 @@ from clusterctl.model.errors import SpecInvalidError
 from clusterctl.model.node import Connection, Node, Place
 from support.declared_profiles import COMMON, declared_profile
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from clusterctl.model.problem import Problem
@@ -54,7 +54,7 @@ def leaves(tree: dict[str, Any] | None) -> set[str]:
 
 
 def test_these_are_all_profiles() -> None:
-    assert leaves(yaml.safe_load((COMMON / "groups.yml").read_text())) == set(EXPECTED)
+    assert leaves(load_yaml((COMMON / "groups.yml").read_text())) == set(EXPECTED)
 
 
 @PROFILES
@@ -138,7 +138,7 @@ def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
     """What the roles refuse before they install anything, with the profile's own catalogue."""
     roles = declared_profile(profile).roles
     driver, cuda = roles["nvidia_driver"], roles["cuda"]
-    catalogue = yaml.safe_load((COMMON / "group_vars" / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+    catalogue = load_yaml((COMMON / "group_vars" / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
     wish = {
         "versions": cuda["cuda_versions"],
         "default": cuda["cuda_default"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from clusterctl.model.errors import ConfigError
 from clusterctl.model.node import Place
 from clusterctl.model.topology import Host
 from clusterctl.terminal.scheduler_topology import FORMATS
+from support.plain_yaml import load_yaml
 
 
 def host(name: str, **place: Any) -> Host:
@@ -131,4 +131,4 @@ def test_the_example_site(kind: str, capsys: pytest.CaptureFixture[str]) -> None
     code = main.call(["topology", target, "--format", kind, "-i", "@common", "-i", "inventory/example"])
     captured = capsys.readouterr()
     assert code == 0, captured.err
-    assert yaml.safe_load(captured.out)
+    assert load_yaml(captured.out)

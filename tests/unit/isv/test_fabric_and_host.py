@@ -8,19 +8,19 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.model.findings import NodeStatus
 from support.isv_site import BAD, GOOD, IsvSite, standing_in, validated_keys, write_isv_site
 from support.isv_suite import has_suite, login, verdict
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PARTITIONS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/partitions.yml").read_text())
+PARTITIONS: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests/cases/isv/partitions.yml").read_text())
 PORT = {"device": "mlx5_3", "port": 1, "rate_gbps": 400}
-M_KEYS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/m_keys.yml").read_text())
+M_KEYS: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests/cases/isv/m_keys.yml").read_text())
 CHECK = "infiniband.IbTenantIsolationCheck"
 NODE = {
     "name": BAD,

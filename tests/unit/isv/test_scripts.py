@@ -17,12 +17,13 @@ from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
 from clusterctl_validators.probe import CommandResult
 from support.isv_site import BAD, BUSY, GONE, GOOD, SCRIPTS, IsvSite, standing_in, validated_agents, validated_keys, write_isv_site
 from support.isv_suite import has_suite, required, verdict
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-STEPS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/steps.yml").read_text())
+STEPS: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests/cases/isv/steps.yml").read_text())
 SKIPPED = ("query_switch_firmware",)
 EVENT = {
     "specversion": "1.0",
@@ -232,7 +233,7 @@ def test_a_node_that_requires_no_health_agent_has_none(tmp_path: Path) -> None:
     code, answer = site.run("query_node_health_agents")
     assert (code, answer["skipped"], answer["agents"]) == (0, True, [])
     hosts = tmp_path / "site" / "site" / "hosts.yml"
-    changed = yaml.safe_load(hosts.read_text())
+    changed = load_yaml(hosts.read_text())
     changed["all"]["children"]["rack_12"]["hosts"][GOOD]["monitoring_health_agent"] = "nvsentinel"
     hosts.write_text(yaml.safe_dump(changed))
     command = standing_in(tmp_path, {"validate": validated_agents(tmp_path, {GOOD: "200\n"})})
@@ -331,7 +332,7 @@ PAGE = ROOT / "docs/reference/buyers-requirements.md"
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_configuration_of_the_provider_names_scripts_and_settings_that_exist(suite: str) -> None:
     text = (ROOT / f"contrib/isv/config/{suite}.yaml").read_text()
-    data = yaml.safe_load(text)
+    data = load_yaml(text)
     steps = data["commands"][suite]["steps"]
     assert {s["name"] for s in steps} == {n for n, s in STEPS.items() if s["suite"] == suite} | (
         set(SKIPPED) if suite == "bare_metal" else set()
@@ -350,7 +351,7 @@ def test_the_configuration_of_the_provider_names_scripts_and_settings_that_exist
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_setting_that_the_site_has_not_made_is_an_answer_with_the_reason(site: IsvSite, suite: str) -> None:
     """isvctl leaves the words out that its empty settings are: an option is the last word, or before the next one."""
-    data = yaml.safe_load((ROOT / f"contrib/isv/config/{suite}.yaml").read_text())
+    data = load_yaml((ROOT / f"contrib/isv/config/{suite}.yaml").read_text())
     for step in data["commands"][suite]["steps"]:
         words = [w for w in step.get("args", []) if not w.startswith("{{")]
         if any(w in words for w in ("--step", "--polls")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.judge import judge
@@ -14,13 +13,14 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.level import LEVELS
 from support.gates import CASES, SOURCE, TODAY, gates, node, plan, record
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 
 if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
 
 FOLDER = CASES / "judge_stream"
-EXAMPLES = yaml.safe_load((FOLDER / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((FOLDER / "cases.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "cpu_stream", "metric": "triad", "kind": "floor", "value": 100000.0, "unit": "MB/s", **SOURCE}
 
 

@@ -6,18 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.core.gates.dcgm_errors import dcgm_error_table
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import CASES, TODAY, node, record, repairs_without_evidence
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXAMPLES = yaml.safe_load((CASES / "dcgm_codes" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "dcgm_codes" / "cases.yml").read_text(encoding="utf-8"))
 TESTS = ("software", "memory", "pcie")
 UNKNOWN = 9999
 

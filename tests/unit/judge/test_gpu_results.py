@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +18,10 @@ from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS
 from clusterctl_tools import gpu_burn
 from support.gates import CASES, REPAIR, TODAY, gates, node, plan, record
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 
-EXAMPLES = yaml.safe_load((CASES / "judge_gpu_results" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_gpu_results" / "cases.yml").read_text(encoding="utf-8"))
 ASKED_S = 300
 
 

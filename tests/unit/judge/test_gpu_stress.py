@@ -7,7 +7,6 @@ from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from clusterctl.model.trace_sample import TraceSample
 from clusterctl_tools import nvidia_smi, ubergemm
 from clusterctl_tools.gpu import UnreadableGpuError
 from support.gates import CASES, SOURCE, TODAY, gates, node, plan, record
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
     from clusterctl_tools.gpu import GpuUnderLoad
 
-EXAMPLES = yaml.safe_load((CASES / "judge_gpu_stress" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_gpu_stress" / "cases.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "gpu_stress", "metric": "gemm", "kind": "floor", "value": 715.0, "unit": "TFLOPS", **SOURCE}
 SILENT = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 POWER_CAP = "0x0000000000000004"
@@ -230,7 +230,7 @@ def test_it_is_registered_for_the_levels_with_load() -> None:
     assert GATE.default_levels == ("standard", "full")
 
 
-REPEATS = yaml.safe_load((CASES / "judge_gpu_stress" / "repeats.yml").read_text(encoding="utf-8"))
+REPEATS = load_yaml((CASES / "judge_gpu_stress" / "repeats.yml").read_text(encoding="utf-8"))
 
 
 def twice(first: dict[int, dict[str, Any]], again: dict[int, dict[str, Any]] | None, **of_repeat: Any) -> list[RawRecord]:

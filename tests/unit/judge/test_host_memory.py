@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from clusterctl.model.level import LEVELS
 from clusterctl_tools import host_memory
 from support.gates import CASES, REPAIR, TODAY, gates, node, plan
 from support.host_memory import UNREPEATED, begin_line, end_line, memory_record, node_memory_output, stress_output
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
 
-EXAMPLES = yaml.safe_load((CASES / "judge_host_memory" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_host_memory" / "cases.yml").read_text(encoding="utf-8"))
 LOG = {
     "unrepeated": UNREPEATED,
     "hugepages": "Log: Using shared hugepage object 0x8 at 0x7fe9f5400000.\n",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from clusterctl.terminal.gates import show_results
 from clusterctl.workflows.burnin.recorded import burnin_run
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from support.gates import CASES, node
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.installed_skew import InstalledSkew
 
-ALL_CASES: dict[str, Any] = yaml.safe_load((CASES / "installed_skew" / "cases.yml").read_text(encoding="utf-8"))
+ALL_CASES: dict[str, Any] = load_yaml((CASES / "installed_skew" / "cases.yml").read_text(encoding="utf-8"))
 
 
 def findings(found: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.core.gates.error_actions import SWITCH_LINK
 from clusterctl.core.gates.judging.judge import judge
@@ -22,6 +21,7 @@ from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators.nvidia import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, error_counters
 from clusterctl_validators.rdma_sysfs import SWITCH_MANAGEMENT
 from support.gates import CASES, TODAY, gates, node, record, snapshot
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-EXAMPLES = yaml.safe_load((CASES / "load_errors" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "load_errors" / "cases.yml").read_text(encoding="utf-8"))
 QUERY, NVLINK = COUNTER_COMMANDS[0], LINK_COUNTER_COMMANDS[0]
 GPU = """<nvidia_smi_log><driver_version>580.126.20</driver_version><attached_gpus>1</attached_gpus><gpu id="00000000:1B:00.0">
 <gpu_recovery_action>None</gpu_recovery_action><pci><replay_counter>0</replay_counter></pci>

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import LEVELS
 from support.gates import CASES, NODE_FLOOR, SOURCE, TODAY, gates, nccl, node, record
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HOST, BACK = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
 FLOOR_GBS = 460.0
 HOST_FLOOR = {"gate": "nvbandwidth", "metric": HOST, "kind": "floor", "value": 48.0, "unit": "GB/s", **SOURCE}
-REPEATED_CASES: list[dict[str, Any]] = yaml.safe_load((CASES / "node_repeats" / "cases.yml").read_text(encoding="utf-8"))
+REPEATED_CASES: list[dict[str, Any]] = load_yaml((CASES / "node_repeats" / "cases.yml").read_text(encoding="utf-8"))
 LOST = {"exit_status": None, "error": "timed out after 60 s", "error_code": GateReason.TIMED_OUT}
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from clusterctl.model.node import NodeSpec
 from clusterctl_tools.nvme_read import DiskRead
 from support.gates import CASES, REPAIR, SOURCE, TODAY, gates, node, plan
 from support.nvme import disk_line, fio_output, node_output, nvme_record
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult, RawRecord
 
 FOLDER = CASES / "judge_nvme_fio"
-EXAMPLES = yaml.safe_load((FOLDER / "cases.yml").read_text(encoding="utf-8"))
-REPEATS = yaml.safe_load((FOLDER / "repeats.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((FOLDER / "cases.yml").read_text(encoding="utf-8"))
+REPEATS = load_yaml((FOLDER / "repeats.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "nvme_fio", "metric": "read_bandwidth", "kind": "floor", "unit": "GB/s", **SOURCE}
 SILENT = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 

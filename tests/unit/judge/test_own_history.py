@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from clusterctl.model.own_history import HistoryKey, PastResult
 from clusterctl.model.part import Part, PartRow
 from clusterctl_tools.ubergemm import load_argv
 from support.gates import CASES, TODAY, gates, link, meeting, nccl, node, record
+from support.plain_yaml import load_yaml
 from support.traced_loads import traced
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
 
-ALL_CASES: dict[str, Any] = yaml.safe_load((CASES / "own_history" / "cases.yml").read_text(encoding="utf-8"))
+ALL_CASES: dict[str, Any] = load_yaml((CASES / "own_history" / "cases.yml").read_text(encoding="utf-8"))
 WORST_FIRST = (Outcome.FAIL, Outcome.WARN, Outcome.PASS)
 N1 = subject_of(node("n1"), TODAY)
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from clusterctl.model.level import LEVELS
 from clusterctl.model.node import Place
 from support.gates import CASES, TODAY, gates, node, perftest, record
 from support.latency import UPPER_LIMIT, latency_meeting, latency_output, latency_run, latency_subject
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult, RawRecord
 
-EXAMPLES = yaml.safe_load((CASES / "judge_rdma_latency" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_rdma_latency" / "cases.yml").read_text(encoding="utf-8"))
 GOOD = latency_output(2.8)
 # As perftest prints them: without a median (-D), and what ends it before it measures.
 RULE = "-" * 87

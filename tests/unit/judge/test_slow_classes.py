@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from clusterctl.model.level import LEVELS
 from clusterctl.model.version_skew import VersionNodes, VersionSkew
 from clusterctl.terminal.gates import show_results
 from support.gates import CASES, GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, meeting, nccl, node, record
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.slow_class import SlowClass
 
-ALL_CASES: dict[str, Any] = yaml.safe_load((CASES / "slow_classes" / "cases.yml").read_text(encoding="utf-8"))
+ALL_CASES: dict[str, Any] = load_yaml((CASES / "slow_classes" / "cases.yml").read_text(encoding="utf-8"))
 
 
 def judged(busbw: Sequence[float], expected: Mapping[str, Any], *, floor: bool = True) -> tuple[Sequence[SlowClass], Sequence[GateResult]]:
@@ -50,9 +50,9 @@ def test_the_median_of_a_class_against_its_baseline(name: str) -> None:
     assert GateReason.CLASS_SLOW not in {r.reason for r in results}
 
 
-@pytest.mark.parametrize("case", yaml.safe_load((CASES / "slow_classes" / "profiles.yml").read_text(encoding="utf-8")), ids=str)
+@pytest.mark.parametrize("case", load_yaml((CASES / "slow_classes" / "profiles.yml").read_text(encoding="utf-8")), ids=str)
 def test_what_a_delivered_profile_expects(case: dict[str, Any]) -> None:
-    lists = yaml.safe_load((ROOT / "inventory/common/group_vars" / case["group"] / "gates.yml").read_text(encoding="utf-8"))
+    lists = load_yaml((ROOT / "inventory/common/group_vars" / case["group"] / "gates.yml").read_text(encoding="utf-8"))
     own = [b for key, entries in lists.items() if key.startswith("gates_baselines") for b in entries if b["gate"] == case["gate"]]
     assert any(b["kind"] == "expected" for b in own)
     levels = {level: [case["gate"]] for level in LEVELS}

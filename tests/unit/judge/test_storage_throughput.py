@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl_tools.storage_throughput import read_run
 from support.gates import CASES, REPAIR, SOURCE, TODAY
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.shared_storage import MOUNT, PATH, storage_output, storage_records, storage_subject
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult, RawRecord
 
-EXAMPLES = yaml.safe_load((CASES / "judge_storage_throughput" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_storage_throughput" / "cases.yml").read_text(encoding="utf-8"))
 SILENT = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 NAMES = ("n1", "n2", "n3")
 
@@ -126,7 +126,7 @@ def test_a_floor_may_be_that_of_one_mount() -> None:
 def test_the_floor_of_the_page_of_gates_holds_from_60_nodes_on() -> None:
     page = (ROOT / "docs" / "reference" / "gates.md").read_text(encoding="utf-8")
     (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "gates_baselines_storage" in b]
-    floors = yaml.safe_load(block)["gates_baselines_storage"]
+    floors = load_yaml(block)["gates_baselines_storage"]
     for count, compared in ((59, False), (60, True)):
         names = [f"n{i}" for i in range(1, count + 1)]
         results = judged([storage_subject(name, baselines=floors) for name in names], storage_records(names))

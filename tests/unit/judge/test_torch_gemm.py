@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,10 +22,11 @@ from clusterctl.model.level import LEVELS
 from clusterctl.model.trace_sample import TraceSample
 from clusterctl_tools import torch_gemm
 from support.gates import CASES, REPAIR, SOURCE, TODAY, gates, node, plan, record
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.torch_gemm import torch_output
 
-EXAMPLES = yaml.safe_load((CASES / "judge_torch_gemm" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_torch_gemm" / "cases.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "torch_gemm", "metric": "gemm", "kind": "floor", "value": 600.0, "unit": "TFLOPS", **SOURCE}
 SILENT = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 SCRIPT = ROOT / "roles" / "burnin" / "files" / torch_gemm.PROGRAM

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl_tools.training_proxy import read_run
 from support.gates import CASES, REPAIR, SOURCE
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.training import training_output, training_records, training_subject
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult, RawRecord
 
-EXAMPLES = yaml.safe_load((CASES / "judge_training_proxy" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_training_proxy" / "cases.yml").read_text(encoding="utf-8"))
 NAMES = ("n1", "n2", "n3")
 
 
@@ -100,7 +100,7 @@ def test_a_pass_says_how_the_loss_fell_and_how_long_steps_took() -> None:
 def test_the_upper_limit_of_the_page_of_gates_holds_for_its_number_of_nodes() -> None:
     page = (ROOT / "docs" / "reference" / "gates.md").read_text(encoding="utf-8")
     (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "gates_baselines_training" in b]
-    declared = yaml.safe_load(block)["gates_baselines_training"]
+    declared = load_yaml(block)["gates_baselines_training"]
     for count, compared in ((15, set()), (16, {(60.0, Outcome.PASS)})):
         names = [f"n{i}" for i in range(1, count + 1)]
         results = judged([training_subject(name, baselines=declared) for name in names], training_records(names))

@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,9 +23,10 @@ from clusterctl.model.node import Place
 from culprits.fleet import Fleet, night_of
 from culprits.spine_layer import SpineLayer
 from support.gates import CASES
+from support.plain_yaml import load_yaml
 
-FABRICS: list[dict[str, Any]] = yaml.safe_load((CASES / "uplinks" / "fabrics.yml").read_text(encoding="utf-8"))
-CHANCES: list[dict[str, Any]] = yaml.safe_load((CASES / "uplinks" / "chances.yml").read_text(encoding="utf-8"))
+FABRICS: list[dict[str, Any]] = load_yaml((CASES / "uplinks" / "fabrics.yml").read_text(encoding="utf-8"))
+CHANCES: list[dict[str, Any]] = load_yaml((CASES / "uplinks" / "chances.yml").read_text(encoding="utf-8"))
 _CROSS = (SharedPart.UPLINK, SharedPart.SPINES)
 
 

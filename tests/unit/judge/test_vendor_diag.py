@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.parsers import parse_output
 from clusterctl.model.level import LEVELS
 from support.gates import CASES, TODAY, gates, node, plan, record
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
 
-EXAMPLES = yaml.safe_load((CASES / "judge_vendor_diag" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "judge_vendor_diag" / "cases.yml").read_text(encoding="utf-8"))
 
 
 def declared(**settings: Any) -> dict[str, Any]:

@@ -4,12 +4,12 @@ import stat
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.model.errors import UsageProblemError
 from clusterctl_lab import inventory_layer, node_hardware
 from clusterctl_lab.layout import LabPaths, lab_rack
 from clusterctl_lab.ssh_keys import ensure_keys
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def paths(tmp_path: Path) -> LabPaths:
 
 
 def test_the_layer_has_the_addresses_of_each_node(paths: LabPaths) -> None:
-    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    layer = load_yaml((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     lab = layer["clusterctl_lab"]
     assert lab["hosts"]["r12-n02"]["ansible_host"] == "10.89.12.12"
     assert lab["hosts"]["r12-n02"]["bmc_url"].startswith("https://127.")
@@ -70,7 +70,7 @@ def test_writing_again_keeps_keys_and_password(paths: LabPaths) -> None:
 def test_two_racks_are_in_one_layer(paths: LabPaths) -> None:
     ensure_keys(paths, lab_rack("rack-13", 1).nodes)
     inventory_layer.write_layer(paths, [lab_rack("rack-12", 2), lab_rack("rack-13", 1)])
-    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    layer = load_yaml((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     assert set(layer["rack_13"]["hosts"]) == {"r13-n01"}
     assert len(layer["clusterctl_lab"]["hosts"]) == 3
 
@@ -81,7 +81,7 @@ def test_trays_of_a_rack_form_an_nvlink_domain_and_get_the_profile_of_their_hard
     for node in rack.nodes:
         node_hardware.set_hardware(paths, node, "gb300_nvl72")
     inventory_layer.write_layer(paths, [lab_rack("rack-12", 2), rack])
-    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    layer = load_yaml((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     assert set(layer["profile_lab"]["hosts"]) == {"r12-n01", "r12-n02"}
     assert set(layer["profile_lab_nvl72"]["hosts"]) == {"r13-n01", "r13-n02"}
     tray = layer["clusterctl_lab"]["hosts"]["r13-n02"]
@@ -97,7 +97,7 @@ def test_a_rack_of_the_lab_serves_with_up_to_two_trays_missing(trays: int, least
     for node in rack.nodes:
         node_hardware.set_hardware(paths, node, "gb300_nvl72")
     inventory_layer.write_layer(paths, [rack])
-    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    layer = load_yaml((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     tray = layer["clusterctl_lab"]["hosts"]["r13-n01"]
     assert (tray["nvlink_domain_trays"], tray["nvlink_domain_ready_min"]) == (trays, least)
 
@@ -112,7 +112,7 @@ def test_a_rack_has_one_kind_of_hardware(paths: LabPaths) -> None:
 
 
 def test_the_declared_rack_accepts_only_its_declared_hardware(paths: LabPaths) -> None:
-    declared = yaml.safe_load((ROOT / "inventory" / "lab" / "hosts.yml").read_text())["all"]["children"]
+    declared = load_yaml((ROOT / "inventory" / "lab" / "hosts.yml").read_text())["all"]["children"]
     assert list(declared["profile_hgx_h100_ib"]["children"]["profile_lab"]["children"]) == [lab_rack("rack-12").group]
     node_hardware.require_same_hardware(paths, lab_rack("rack-12"), [], "hgx_h100")
     with pytest.raises(UsageProblemError, match="declares the nodes of rack-12 as hgx_h100, not hgx_b200") as caught:
@@ -126,7 +126,7 @@ def test_a_node_with_ethernet_rails_has_an_address_in_the_subnet_of_each(paths: 
     for node in rack.nodes:
         node_hardware.set_hardware(paths, node, "hgx_h100_roce")
     inventory_layer.write_layer(paths, [rack])
-    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    layer = load_yaml((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     one, two = (layer["clusterctl_lab"]["hosts"][n] for n in ("r13-n01", "r13-n02"))
     assert [r["device"] for r in one["roce_rails"]] == [f"mlx5_{i}" for i in range(8)]
     assert (one["roce_rails"][7]["address"], two["roce_rails"][0]["address"]) == ("10.107.13.11/24", "10.100.13.12/24")

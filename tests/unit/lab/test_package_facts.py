@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 
 from clusterctl_lab.package_facts import EL9_FACTS, PackageFact, package_facts
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 PACK = ROOT.parent.parent / "shared" / "reality"
@@ -37,7 +37,7 @@ LEFT_OUT = frozenset(
 
 
 def pack_packages() -> list[dict[str, Any]]:
-    data = yaml.safe_load((PACK / "packages.yaml").read_text())
+    data = load_yaml((PACK / "packages.yaml").read_text())
     return [p for p in data["packages"] if repository_of(p) and _NAME.fullmatch(p["name"]) and p["name"] not in LEFT_OUT]
 
 
@@ -106,7 +106,7 @@ def test_versions_and_relations_equal_the_pack(package: dict[str, Any]) -> None:
 
 def el_packages() -> list[dict[str, Any]]:
     """The packages of the pack for EL 9; `(EL)` in a name sets it apart from that of Ubuntu."""
-    found = [p | {"name": p["name"].removesuffix(" (EL)")} for p in yaml.safe_load((PACK / "packages.yaml").read_text())["packages"]]
+    found = [p | {"name": p["name"].removesuffix(" (EL)")} for p in load_yaml((PACK / "packages.yaml").read_text())["packages"]]
     return [p for p in found if p["family"].startswith("cuda-repo rhel9") and p["name"] in {f.name for f in package_facts(EL9_FACTS)}]
 
 

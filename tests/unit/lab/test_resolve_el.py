@@ -18,6 +18,7 @@ from clusterctl_lab.package_facts import EL9_FACTS, PackageFact, module_streams,
 from clusterctl_lab.resolve_el import el9_root, is_for_el, resolve_el
 from support.doc_blocks import blocks_of
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def root() -> DnfRoot:
 def documented() -> dict[str, Any]:
     page = ROOT / "docs" / "how-to" / "own-profile.md"
     (block,) = [b for b in blocks_of(page) if "profile_mysite_el9/nvidia_driver.yml" in b.marks.get("file", "")]
-    data: dict[str, Any] = yaml.safe_load(block.text)
+    data: dict[str, Any] = load_yaml(block.text)
     return data
 
 

@@ -10,6 +10,7 @@ from clusterctl.model.errors import ConfigError
 from clusterctl_lab.stub_catalogue import UNIT_STATES, StubPackage, stub_packages
 from clusterctl_lab.stub_repository import UNITS
 from support.declared_profiles import declared_profile
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +70,7 @@ def test_commands_and_units_of_packages_exist() -> None:
 
 
 def test_every_unit_has_a_state_with_a_source() -> None:
-    states = yaml.safe_load(UNIT_STATES.read_text())
+    states = load_yaml(UNIT_STATES.read_text())
     assert set(states) == {file.name for file in UNITS.glob("*.*")} == {unit for p in PACKAGES for unit in p.units}
     assert [name for name, unit in states.items() if not unit.get("source")] == []
     assert {name for name, unit in states.items() if unit["enabled"]} == {

@@ -6,7 +6,6 @@ from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,10 +13,11 @@ from clusterctl.core.lemons.events import troubles
 from clusterctl.core.lemons.scores import count, score, trouble_records
 from clusterctl.model.trouble import TroubleRecord, TroubleSources
 from clusterctl.model.trouble_counts import TroubleCounts
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.troubles import DEFAULT_LIMITS, NOW, bad_result, move, sources_of, span
 
-CASES: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/lemons/cases.yml").read_text())
+CASES: list[dict[str, Any]] = load_yaml((ROOT / "tests/cases/lemons/cases.yml").read_text())
 CAUSES = (None, "gate_failed", "check_failed", "unreachable", "role_failed", "gate_could_not_run", "gate_missing")
 
 moves = st.lists(

@@ -19,6 +19,7 @@ from mutation.node_kinds import load_kinds
 from mutation.node_under_test import Repair
 from mutation.rules import CASES, Mutation, RuleFile, SharedFact, load_rules, mutation_catalogue, shell_script, split_into_rounds
 from support.demo_rack import DemoRack
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def test_ids_of_the_same_role_do_not_allow_another_role_to_run() -> None:
 )
 def test_an_invalid_shared_fact_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
-        RuleFile.model_validate(yaml.safe_load(text))
+        RuleFile.model_validate(load_yaml(text))
 
 
 def test_a_shared_fact_applies_to_its_own_ids_only() -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-import yaml
 
 from clusterctl import main
 from clusterctl.adapters.ssh.read_host_log import read_host_log
@@ -22,6 +21,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.node_log import HostLogEntry, LogOutcome, LogSource, LogWindow, NodeLog
 from clusterctl.terminal.logs import show_node_logs
 from clusterctl.workflows.node_logs import read_node_logs
+from support.plain_yaml import load_yaml
 from support.provisioning import node
 from support.roles import ROOT
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.ssh.ssh import SshClient
     from clusterctl.model.node import Connection
 
-CASES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/node_logs/reading.yml").read_text())
+CASES: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests/cases/node_logs/reading.yml").read_text())
 N1 = node("r12-n01")
 WINDOW = LogWindow(900, 200)
 
@@ -192,7 +192,7 @@ def test_a_document_holds_the_message_and_no_control_character(output: str, caps
     show_node_logs(SHOWN, WINDOW, output)
     text = capsys.readouterr().out
     assert all(c.isprintable() or c == "\n" for c in text)
-    assert yaml.safe_load(text)["nodes"][0]["entries"][0]["message"] == HOSTILE
+    assert load_yaml(text)["nodes"][0]["entries"][0]["message"] == HOSTILE
     assert output == "yaml" or json.loads(text)["nodes"][1]["outcome"] == "unreachable"
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from clusterctl.adapters.on_node import archive
 from clusterctl.adapters.on_node.fast_to_read import as_json, own_routes
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 MEMBERS = archive.members()
@@ -57,8 +58,8 @@ def test_all_filters_are_in_one_file_for_ansible_reads_each_of_them_for_each_fil
 
 
 def test_names_that_moved_to_a_collection_lead_there_where_the_node_has_it() -> None:
-    whole = yaml.safe_load((Path(ansible.__file__).parent / "config" / "ansible_builtin_runtime.yml").read_bytes())
-    sent = yaml.safe_load(MEMBERS["payload/lib/ansible/config/ansible_builtin_runtime.yml"])
+    whole = load_yaml((Path(ansible.__file__).parent / "config" / "ansible_builtin_runtime.yml").read_bytes())
+    sent = load_yaml(MEMBERS["payload/lib/ansible/config/ansible_builtin_runtime.yml"])
     here = {"ansible.builtin", "clusterctl.gpu"} | {
         f"{p[0]}.{p[1]}"
         for name in MEMBERS
@@ -96,7 +97,7 @@ def test_names_that_moved_to_a_collection_lead_there_where_the_node_has_it() -> 
 )
 def test_routes_are_left_out_whole(kinds: dict[str, dict[str, dict[str, object]]]) -> None:
     text = yaml.safe_dump({"plugin_routing": kinds, "action_groups": {"k": [1]}}, sort_keys=False).encode()
-    found = yaml.safe_load(own_routes(text, {"a.b"}))
+    found = load_yaml(own_routes(text, {"a.b"}))
     left_out = ({"redirect": "x.y.z.w"},)
     assert found["plugin_routing"] == {k: {n: e for n, e in names.items() if e not in left_out} for k, names in kinds.items()}
     assert found["action_groups"] == {"k": [1]}
@@ -106,7 +107,7 @@ def test_argument_specs_are_json_with_the_same_content() -> None:
     files = {n: d for n, d in MEMBERS.items() if n.endswith("meta/argument_specs.yml")}
     assert len(files) > 10
     for name, data in files.items():
-        assert json.loads(data) == yaml.safe_load((Path(__file__).parents[3] / name.removeprefix("payload/content/")).read_bytes())
+        assert json.loads(data) == load_yaml((Path(__file__).parents[3] / name.removeprefix("payload/content/")).read_bytes())
 
 
 @pytest.mark.parametrize(

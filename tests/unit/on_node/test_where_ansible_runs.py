@@ -7,13 +7,13 @@ import re
 from dataclasses import replace
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.adapters.on_node.controller_roles import controller_needs, playbook_order
 from clusterctl.core.where_ansible_runs import ControllerNeeds, apply_parts, node_problem, run_problem
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 ORDER = ("hardware", "bios", "kernel", "ofed", "gpu_tools", "monitoring")
@@ -96,7 +96,7 @@ def test_the_declared_variables_are_arguments_of_the_role() -> None:
 def test_the_role_bios_needs_the_controller_for_all_that_it_manages() -> None:
     """Whatever starts the role's requests to the BMC: a node cannot reach it, and would be refused its address."""
     text = (ROOT / "roles" / "bios" / "vars" / "main.yml").read_text()
-    managed = set(re.findall(r"\bbios_\w+", yaml.safe_load(text)["__bios_managed"]))
+    managed = set(re.findall(r"\bbios_\w+", load_yaml(text)["__bios_managed"]))
     assert set(controller_needs(["bios"])["bios"].variables) == managed
 
 

@@ -6,7 +6,6 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,12 +13,13 @@ from clusterctl.core.parsers import TOOLS, UnparsableError, parse_output
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from support.gates import CASES, case_names, load_case
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 
 if TYPE_CHECKING:
     from clusterctl.model.gate_result import Sample
 
-RECORDINGS = yaml.safe_load((CASES / "parsers" / "recordings.yml").read_text())
+RECORDINGS = load_yaml((CASES / "parsers" / "recordings.yml").read_text())
 
 
 def matches(sample: Sample, wanted: dict[str, Any]) -> bool:

@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.adapters.pools.base import is_ours, signed
 from clusterctl.adapters.pools.read_back import put_in, take_out
 from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
 from clusterctl.model.errors import PoolError
 from support.lossy_slurm import LossySlurm
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.stores import fresh
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "r12-n01"
-CASES: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "slurm_nodes" / "nodes.yml").read_text())
+CASES: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "slurm_nodes" / "nodes.yml").read_text())
 
 
 @pytest.fixture

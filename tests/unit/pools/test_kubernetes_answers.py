@@ -7,10 +7,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.model.errors import PoolError
 from support.hostile_server import HostileServer, write_kubeconfig
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("kubernetes")
 _FOLDER = ROOT / "tests" / "cases" / "kubernetes_answers"
-EVICTIONS, NODES = (yaml.safe_load((_FOLDER / f"{name}.yml").read_text()) for name in ("evictions", "nodes"))
+EVICTIONS, NODES = (load_yaml((_FOLDER / f"{name}.yml").read_text()) for name in ("evictions", "nodes"))
 
 
 def answer(case: dict[str, Any]) -> bytes:

@@ -13,12 +13,13 @@ from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSetti
 from clusterctl.adapters.pools.kubernetes_credentials import credentials_check, load_credentials
 from clusterctl.adapters.pools.needs import pool_needs
 from clusterctl.model.errors import PoolError
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CASES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "kubeconfigs" / "credentials.yml").read_text())
+CASES: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "kubeconfigs" / "credentials.yml").read_text())
 CONFIG: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Config",

@@ -9,7 +9,6 @@ from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-import yaml
 
 from clusterctl.adapters.config import PoolDeclaration
 from clusterctl.adapters.pools import loader
@@ -17,6 +16,7 @@ from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSetti
 from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, Patch, read_node, taking_in, taking_out
 from clusterctl.adapters.pools.kubernetes_pods import gist_of_pod, keeps_node_busy
 from clusterctl.model.errors import PoolError
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.stores import fresh
 
@@ -76,7 +76,7 @@ class OneNode:
 
 
 READY = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-HOLDS: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "kubernetes_holds" / "nodes.yml").read_text())
+HOLDS: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "kubernetes_holds" / "nodes.yml").read_text())
 
 
 @pytest.mark.parametrize("cordon", [True, False])
@@ -131,7 +131,7 @@ class PodsOnly:
         return {node: self.found.get(node, []) for node in nodes}
 
 
-PODS: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "kubernetes_pods" / "pods.yml").read_text())
+PODS: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "kubernetes_pods" / "pods.yml").read_text())
 
 
 @pytest.mark.parametrize("case", PODS, ids=lambda c: c["name"])

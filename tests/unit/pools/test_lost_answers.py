@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
 from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
@@ -18,6 +17,7 @@ from clusterctl.workflows.admit_again import admit_now
 from clusterctl.workflows.reconcile import reconcile
 from support.lossy_kube import LossyKube
 from support.lossy_slurm import LossySlurm
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.stores import GATE, a_node, a_run, bring, burn_in, findings, fresh
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "r12-n01"
 _FOLDER = ROOT / "tests" / "cases" / "lost_answers"
-CASES = {name: yaml.safe_load((_FOLDER / f"{name}.yml").read_text()) for name in ("kubernetes", "slurm")}
+CASES = {name: load_yaml((_FOLDER / f"{name}.yml").read_text()) for name in ("kubernetes", "slurm")}
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.model.verdict import Reason, ReasonKind
 from support.doc_blocks import blocks_of
+from support.plain_yaml import load_yaml
 from support.rack_after_run import pooled_rack
 from support.roles import ROOT
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "how-to" / "pools.md"
 BLOCKS = [b.text for b in blocks_of(PAGE) if b.language == "yaml"]
 CONDITIONS = [b.text for b in blocks_of(ROOT / "docs/reference/configuration.md") if b.language == "yaml" and "condition:" in b.text]
-DECLARED = [yaml.safe_load(text)["pool"] for text in (*BLOCKS, *CONDITIONS) if text.startswith("pool:")]
+DECLARED = [load_yaml(text)["pool"] for text in (*BLOCKS, *CONDITIONS) if text.startswith("pool:")]
 # what a call of the client asks of the API server; the list of resources is open to every account (system:discovery)
 RIGHTS = {
     "list_node": ("nodes", "list"),

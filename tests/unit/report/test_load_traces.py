@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +35,7 @@ from clusterctl_validators.finding import QUIET
 from pages.goals import GOALS, Goal
 from support.big_report import big_report, made_up_curve
 from support.gates import CASES
+from support.plain_yaml import load_yaml
 from support.rack_after_run import NAMES, provisioned_rack
 from support.stores import a_node, a_run
 from support.timed_runs import report_with_times
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
     from clusterctl.report.load_rows import LoadData
 
-EXAMPLES = yaml.safe_load((CASES / "load_traces" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "load_traces" / "cases.yml").read_text(encoding="utf-8"))
 BAD = NAMES[2]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.adapters.phase_files import PHASES_FOLDER, write_begin, write_end
 from clusterctl.adapters.run_directory import RunDir
@@ -23,6 +22,7 @@ from clusterctl.workflows.collect_pictures import with_pictures
 from clusterctl.workflows.collect_report import collect
 from pages.goals import GOALS, Goal
 from support.gates import CASES
+from support.plain_yaml import load_yaml
 from support.rack_after_run import NAMES, provisioned_rack
 from support.stores import a_node, a_run, findings, fresh
 from support.timed_runs import START, at, report_with_times, sources_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
     from clusterctl.model.records import RunRow
 
-EXAMPLES = yaml.safe_load((CASES / "timelines" / "cases.yml").read_text(encoding="utf-8"))
+EXAMPLES = load_yaml((CASES / "timelines" / "cases.yml").read_text(encoding="utf-8"))
 
 
 def shown(spans: Sequence[TimeSpan]) -> list[list[object]]:

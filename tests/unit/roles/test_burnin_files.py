@@ -7,17 +7,17 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.filters import module_plugin
 from support.local_play import run_play
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 module = module_plugin("burnin_files")
-TASKS: list[dict[str, Any]] = yaml.safe_load((ROOT / "roles/burnin/tasks/measure.yml").read_text())
+TASKS: list[dict[str, Any]] = load_yaml((ROOT / "roles/burnin/tasks/measure.yml").read_text())
 PLAN = json.dumps({"node": "n1", "token": "5f" * 32, "words": ["{{ 1 + 1 }}", "ü"]}) + "\n\n"
 
 

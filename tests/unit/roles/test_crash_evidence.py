@@ -7,16 +7,16 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 from jinja2 import Environment
 
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-VARS = yaml.safe_load((ROOT / "roles/crash_evidence/vars/main.yml").read_text())
+VARS = load_yaml((ROOT / "roles/crash_evidence/vars/main.yml").read_text())
 PACKAGE = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT crashkernel=384M-:128M"\n'
 
 

@@ -3,17 +3,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 plugin = filter_plugin("cuda_toolkits")
-CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
-CASES = yaml.safe_load((ROOT / "tests/cases/cuda_toolkits/refused.yml").read_text())
+CATALOGUE = load_yaml((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+CASES = load_yaml((ROOT / "tests/cases/cuda_toolkits/refused.yml").read_text())
 DRIVER = "580.126.20"
 
 

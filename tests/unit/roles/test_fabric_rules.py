@@ -6,17 +6,17 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT, load_role
 
 CASES = [
     pytest.param(role, case, id=f"{role}-{name}")
     for role in ("roce", "infiniband", "nvlink_domain")
-    for name, case in yaml.safe_load((ROOT / "tests" / "cases" / "fabric_rules" / f"{role}.yml").read_text()).items()
+    for name, case in load_yaml((ROOT / "tests" / "cases" / "fabric_rules" / f"{role}.yml").read_text()).items()
 ]
 RULES = {role: filter_plugin(f"{role}_rules") for role in ("roce", "infiniband", "nvlink_domain")}
 DEFAULTS = {role: load_role(ROOT / "roles" / role).defaults for role in RULES}

@@ -7,9 +7,9 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def tasks_of(node: Any) -> Iterator[dict[str, Any]]:
 
 def commands() -> Iterator[tuple[str, list[str]]]:
     for path in sorted(ROOT.glob("roles/*/tasks/*.yml")):
-        for task in tasks_of(yaml.safe_load(path.read_text(encoding="utf-8"))):
+        for task in tasks_of(load_yaml(path.read_text(encoding="utf-8"))):
             command = task.get("ansible.builtin.command")
             argv = [str(word) for word in command.get("argv", [])] if isinstance(command, dict) else []
             if {"tail", "-v"} <= set(" ".join(argv).split()):

@@ -7,16 +7,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.gpu_node import GROUP_VARS, declared
 from support.local_play import run_play
+from support.plain_yaml import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DRIVER = declared("nvidia_driver")
-BLACKWELL = DRIVER | yaml.safe_load((GROUP_VARS / "profile_hgx_b200" / "nvidia_driver.yml").read_text())
+BLACKWELL = DRIVER | load_yaml((GROUP_VARS / "profile_hgx_b200" / "nvidia_driver.yml").read_text())
 NCCL = declared("nccl")
 HCAS = declared("hardware")["hardware_hcas"]
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -145,7 +145,7 @@ def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: st
         "check_mode": False,
         "ansible.builtin.copy": {"dest": str(root / "refusals.json"), "content": "{{ refusals | to_json }}", "mode": "0600"},
     }
-    catalogue = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())
+    catalogue = load_yaml((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())
     tasks = [
         {"name": "Facts", "ansible.builtin.set_fact": facts},
         {"name": "Start", "ansible.builtin.set_fact": {"refusals": {}}},

@@ -8,9 +8,9 @@ from typing import Any
 
 import jinja2
 import pytest
-import yaml
 
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 boot = filter_plugin("kernel_boot")
@@ -20,7 +20,7 @@ OTHERS = ("50-cloudimg-settings.cfg", "99-site.cfg", "iommu.cfg", "kdump-tools.c
 
 def paths(role: str) -> dict[str, str]:
     """Variable -> path of the drop-in with the command line of a role."""
-    values: dict[str, Any] = yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text())
+    values: dict[str, Any] = load_yaml((ROOT / "roles" / role / "vars" / "main.yml").read_text())
     return {name: v for name, v in values.items() if name == f"__{role}_grub_file"}
 
 

@@ -4,11 +4,11 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.checks import write_files
 from support.filters import filter_plugin
 from support.gpu_node import declared
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -85,7 +85,7 @@ def test_the_role_reads_which_functions_manage_nvswitches(tmp_path: Path) -> Non
     }
     write_files(tmp_path, {f"/sys/bus/pci/devices/{path}": text for path, text in products.items()})
     write_files(tmp_path, {f"/sys/bus/pci/devices/{a}/vendor": "0x15b3" for a in ("0000:05:00.0", "0000:18:00.0")})
-    tasks = yaml.safe_load((ROOT / "roles/hardware/tasks/read.yml").read_text())
+    tasks = load_yaml((ROOT / "roles/hardware/tasks/read.yml").read_text())
     script = next(t["ansible.builtin.shell"]["cmd"] for t in tasks if "ansible.builtin.shell" in t)
     done = subprocess.run(["sh", "-c", script.replace("/sys/bus", f"{tmp_path}/sys/bus")], capture_output=True, text=True, check=True)
     found = [line.replace(str(tmp_path), "") for line in done.stdout.splitlines() if "vpd" in line]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 plugin = filter_plugin("hca_places")
-CASES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "hca_places" / "cases.yml").read_text())
+CASES: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "hca_places" / "cases.yml").read_text())
 # Address -> vendor, class, path below /sys/devices.
 FUNCTIONS = {
     "0000:18:00.0": ("0x15b3", "0x020700", "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0/0000:18:00.0"),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.declared_profiles import declared_profile
 from support.local_play import role_tasks, run_play
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 COMMON = ROOT / "inventory" / "common"
-CATALOGUE = yaml.safe_load((COMMON / "group_vars" / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+CATALOGUE = load_yaml((COMMON / "group_vars" / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 EXPORTER = "datacenter-gpu-manager-exporter"
 
 

@@ -9,9 +9,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RULES = filter_plugin("network_owners")
 PORTS = filter_plugin("port_use")
 SCRIPT = ROOT / "roles" / "shared" / "files" / "network_owners.py"
-CASES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "network_owners" / "cases.yml").read_text())
+CASES: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "network_owners" / "cases.yml").read_text())
 ROWS = [{"device": "mlx5_0", "address": "10.4.0.7/31"}, {"device": "mlx5_1"}]
 NETPLAN = "/etc/netplan/95-clusterctl-roce.yaml"
 NETWORK = "/etc/systemd/network/05-clusterctl-roce.network"
@@ -50,7 +50,7 @@ def test_other_owners_of_rails(name: str) -> None:
     node = document(case["files"])
     assert RULES.lines(RULES.owners(node, ROWS, {}, "roce")) == [s if isinstance(s, str) else _pair(s) for s in case["lines"]]
     text = RULES.takeover_texts(node, ROWS, {}, "roce")[NETPLAN]
-    assert sorted((yaml.safe_load(text) or {"network": {"ethernets": {}}})["network"]["ethernets"]) == case.get("netplan", [])
+    assert sorted((load_yaml(text) or {"network": {"ethernets": {}}})["network"]["ethernets"]) == case.get("netplan", [])
 
 
 def _pair(line: dict[str, str]) -> str:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import pytest
-import yaml
 
 from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 plugin = filter_plugin("nvidia_modes")
-CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+CATALOGUE = load_yaml((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 VERSIONS = {"driver": "580.126.20", "fabric_manager": "580.126.20", "imex": "", "nvlsm": "", "persistenced": "580.126.20"}
 HGX = {
     "fabric": "fabricmanager",

@@ -3,16 +3,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 plugin = filter_plugin("nvidia_tuple")
-CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+CATALOGUE = load_yaml((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 CASES = sorted((ROOT / "tests" / "cases" / "nvidia_tuple").iterdir())
 COMPONENTS = ("driver", "fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")
 
@@ -48,7 +48,7 @@ def test_the_profile_is_accepted() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_an_impossible_tuple_is_refused_with_its_reasons(case: Any) -> None:
-    said = yaml.safe_load((case / "case.yml").read_text())
+    said = load_yaml((case / "case.yml").read_text())
     errors = plugin.tuple_errors(*changed(said), CATALOGUE)
     assert len(errors) >= len(said["reasons"])
     for reason in said["reasons"]:

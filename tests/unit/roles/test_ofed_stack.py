@@ -3,15 +3,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 plugin = filter_plugin("ofed_stack")
-CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "network_stacks.yml").read_text())["network_stacks"]
-CASES = yaml.safe_load((ROOT / "tests/cases/ofed_stack/refused.yml").read_text())
+CATALOGUE = load_yaml((GROUP_VARS / "all" / "network_stacks.yml").read_text())["network_stacks"]
+CASES = load_yaml((ROOT / "tests/cases/ofed_stack/refused.yml").read_text())
 H100 = {f"0000:{bus}:00.0": "1021" for bus in ("18", "3d", "50", "5e")}
 SYSFS = """\
 /sys/bus/pci/devices/0000:18:00.0/vendor:0x15b3

@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from support.filters import filter_plugin
 from support.local_play import run_play
+from support.plain_yaml import load_yaml
 from support.roles import ROOT, load_role
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CASES = {
     f"{role}-{name}": (role, case)
     for role in ("kernel", "os_tuning", "hugepages")
-    for name, case in yaml.safe_load((ROOT / "tests" / "cases" / "role_input" / f"{role}.yml").read_text()).items()
+    for name, case in load_yaml((ROOT / "tests" / "cases" / "role_input" / f"{role}.yml").read_text()).items()
 }
 # Refused by an assert of the role that is not a filter.
 ASSERTED = [

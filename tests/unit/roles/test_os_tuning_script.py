@@ -5,10 +5,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from support.checks import write_files
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -241,6 +241,6 @@ def test_swap_is_last_and_its_boot_setting_before_swapoff() -> None:
     """A swapoff that fails for lack of memory prevents no other change."""
     tasks = ROOT / "roles" / "os_tuning" / "tasks"
     kinds = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
-    files = [t[kind] for t in yaml.safe_load((tasks / "main.yml").read_text()) for kind in kinds if kind in t]
+    files = [t[kind] for t in load_yaml((tasks / "main.yml").read_text()) for kind in kinds if kind in t]
     assert files[-2:] == ["swap.yml", "verify.yml"]
-    assert "ansible.builtin.command" in yaml.safe_load((tasks / "swap.yml").read_text())[-1]
+    assert "ansible.builtin.command" in load_yaml((tasks / "swap.yml").read_text())[-1]

@@ -9,10 +9,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from support.filters import filter_plugin
 from support.local_play import run_play
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RULES = filter_plugin("port_use")
 SCRIPT = ROOT / "roles" / "shared" / "files" / "port_use.py"
-CASES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "port_use" / "cases.yml").read_text())
+CASES: dict[str, dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "port_use" / "cases.yml").read_text())
 NODE = {
     "devices": {
         "mlx5_0": {"address": "0000:18:00.0", "interfaces": ["ens9np0"]},

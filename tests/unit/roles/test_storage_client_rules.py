@@ -6,14 +6,14 @@ from typing import Any
 
 import jinja2
 import pytest
-import yaml
 
 from clusterctl_tools.mount_unit import complete
 from support.filters import filter_plugin
+from support.plain_yaml import load_yaml
 from support.roles import ROOT, load_role
 
 ROLE = ROOT / "roles" / "storage_client"
-CASES = yaml.safe_load((ROOT / "tests/cases/storage_client/refused.yml").read_text())
+CASES = load_yaml((ROOT / "tests/cases/storage_client/refused.yml").read_text())
 rules = filter_plugin("storage_client_rules")
 units = filter_plugin("storage_client_units")
 GOOD = {"name": "a", "kind": "nfs", "source": "nas:/scratch", "path": "/mnt/a", "options": ["vers=4.2", "hard"], "nconnect": 8}

@@ -7,18 +7,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl_validators.mount_options import wrong_options
 from clusterctl_validators.mount_source import same_source
 from support.checks import write_files
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-SOURCES = yaml.safe_load((ROOT / "tests/cases/storage_client/sources.yml").read_text())
+SOURCES = load_yaml((ROOT / "tests/cases/storage_client/sources.yml").read_text())
 SCRIPT = ROOT / "roles" / "storage_client" / "files" / "clusterctl_storage_client.py"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store, sqlite_reader
@@ -13,6 +12,7 @@ from clusterctl.model.errors import NoticeError, UnknownNoticeError
 from clusterctl.model.notice import NoticeState, Period
 from clusterctl.model.state import State
 from clusterctl.workflows.forget import forget
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.stores import a_node, bring, fresh
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CASES: dict[str, Any] = yaml.safe_load((ROOT / "tests/cases/notices/cases.yml").read_text())
+CASES: dict[str, Any] = load_yaml((ROOT / "tests/cases/notices/cases.yml").read_text())
 
 
 def moment(hour: str) -> str:

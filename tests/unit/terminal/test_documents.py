@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator, ValidationError
 
 from clusterctl.core.comparison.compare_runs import compare_runs
@@ -33,6 +32,7 @@ from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
 from clusterctl.terminal.shards import show_queued, show_runs
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 from support.stores import a_finding, a_result, a_run
 from support.troubles import DEFAULT_LIMITS
@@ -114,9 +114,9 @@ def test_a_document_follows_its_schema(kind: str, capsys: pytest.CaptureFixture[
     with pytest.raises(ValidationError):
         Draft202012Validator(schema(kind)).validate({**document, LISTS.get(kind, "nodes"): [{"name": "n1"}]})
     SHOWN[kind]("yaml")
-    assert yaml.safe_load(capsys.readouterr().out) == document
+    assert load_yaml(capsys.readouterr().out) == document
 
 
 def test_verdicts_are_printed_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
     show_results("burnin", "yaml", {"run": "r"}, [GateResult("dcgm_diag", "n1", Outcome.PASS, "tests")], ["n1"])
-    assert yaml.safe_load(capsys.readouterr().out)["nodes"][0]["results"][0]["outcome"] == "pass"
+    assert load_yaml(capsys.readouterr().out)["nodes"][0]["results"][0]["outcome"] == "pass"

@@ -4,7 +4,6 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -14,6 +13,7 @@ from clusterctl.model.findings import NodeFindings, NodeStatus, findings_exit_co
 from clusterctl.terminal import findings as view
 from clusterctl.terminal import out
 from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 PASS = Finding("kernel.release.running", "kernel", Outcome.PASS, Severity.MAJOR, "6.8", "6.8")
@@ -50,7 +50,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> None:
     view.show_findings(RESULTS, output, "run-1")
     text = capsys.readouterr().out
-    data = json.loads(text) if output == "json" else yaml.safe_load(text)
+    data = json.loads(text) if output == "json" else load_yaml(text)
     Draft202012Validator(SCHEMA).validate(data)
     assert data["run_id"] == "run-1"
     assert data["summary"]["nodes"] == {"as_declared": 1, "not_as_declared": 1, "unreachable": 1}
@@ -62,7 +62,7 @@ def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> No
 @pytest.mark.parametrize("items", [[], [{"x": 1}], [{"x": 1}, {"x": [2, "\u00e9"]}]])
 def test_a_list_at_the_end_of_yaml_is_a_list(items: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> None:
     out.emit_parts("yaml", "validation", {"a": 1}, "nodes", items)
-    said = yaml.safe_load(capsys.readouterr().out)
+    said = load_yaml(capsys.readouterr().out)
     assert (said["a"], said["nodes"]) == (1, items)
 
 

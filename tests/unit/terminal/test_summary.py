@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from clusterctl.core.plan import plan_exit_code
@@ -13,6 +12,7 @@ from clusterctl.model.provision import NodeResult, ProvisionResult
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.terminal import summary
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/provision.schema.json").read_text())
@@ -54,7 +54,7 @@ def test_people_read_what_found_expected_source_and_hint(capsys: pytest.CaptureF
 def test_programs_read_a_document(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     summary.show_summary(RESULT, output)
     text = capsys.readouterr().out
-    data = json.loads(text) if output == "json" else yaml.safe_load(text)
+    data = json.loads(text) if output == "json" else load_yaml(text)
     Draft202012Validator(SCHEMA).validate(data)
     assert (data["schema_version"], data["kind"], data["exit_code"]) == (1, "provision", 7)
     assert data["nodes"][1]["reasons"][0]["device"] == "mlx5_3"

@@ -4,7 +4,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl_tools.nvidia_smi import parse_query
 from clusterctl_validators import test_hardware as module
@@ -14,6 +13,7 @@ from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
 from support.gpu_node import BOOTED, JOURNAL, QUERY, declared, edit_gpu, lay_hcas, lay_pci, nvlinks, smi_xml, topology, without_gpus
 from support.nvlink_output import nvlink_counters
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -85,7 +85,7 @@ def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_a_fault_of_one_gpu_is_the_only_failure(case: Path, tmp_path: Path) -> None:
-    outputs = yaml.safe_load((case / "case.yml").read_text())
+    outputs = load_yaml((case / "case.yml").read_text())
     findings = bad(check(tmp_path, query=edit_gpu(smi_xml(), outputs["gpu"], outputs["edits"])))
     at = f"hardware.gpu[{outputs['gpu']}]."
     assert {k: f.found for k, f in findings.items()} == {at + name: found for name, found in outputs["fails"].items()}

@@ -7,10 +7,10 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.adapters.validators.bundle import build_bundle
 from support.bundle_run import run_bundle
+from support.plain_yaml import load_yaml
 from support.port_info import FOLDER, subnets
 from support.roles import ROOT
 
@@ -44,7 +44,7 @@ def test_the_answer_of_a_node_has_no_key(ending: str, bundle: Bundle, tmp_path: 
     program.write_text(f"#!/bin/sh\ncat {shown}\n{last.format(shown)}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    spec = yaml.safe_load((ROOT / "tests/cases/os_validators/infiniband.yml").read_text())["node"]["spec"]
+    spec = load_yaml((ROOT / "tests/cases/os_validators/infiniband.yml").read_text())["node"]["spec"]
     answer = run_bundle(bundle, {"infiniband": spec}, check_timeout_s=1.5)
     (found,) = [f for check, f in answer.findings.items() if check in (CHECK, "infiniband.test_management_key")]
     assert (found.found or found.reason) == text

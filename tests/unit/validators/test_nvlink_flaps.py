@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -15,13 +14,14 @@ from clusterctl_validators.spec_view import SpecView
 from support.checks import InventedNode
 from support.gpu_node import declared, nvlinks
 from support.nvlink_output import nvlink_counters
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CASES = yaml.safe_load((ROOT / "tests" / "cases" / "nvlink_flaps" / "cases.yml").read_text())
+CASES = load_yaml((ROOT / "tests" / "cases" / "nvlink_flaps" / "cases.yml").read_text())
 STATUS, COUNTERS = "nvidia-smi nvlink -s", "nvidia-smi nvlink -e"
 MIG = "GPU {}: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\nNvlink queries are not supported for Devices in MIG mode\n"
 AT = "hardware.gpu[{}].nvlink_flaps"

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.admission.decide import decide_admission
@@ -18,6 +17,7 @@ from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.state import State
 from clusterctl.model.verdict import ReasonKind
 from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ROLE = "nvlink_domain"
 RULE = read_traits(()).rack_rules[ROLE]
 NAMED = "nvlink_domain.rack.switch_trays"
 OWN_ACTION = "reset all GPUs"
-CASES = yaml.safe_load((ROOT / "tests/cases/rack_causes/cases.yml").read_text())
+CASES = load_yaml((ROOT / "tests/cases/rack_causes/cases.yml").read_text())
 
 
 def tray(name: str, checks: Mapping[str, str]) -> NodeFindings:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import yaml
-
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl_lab.bmc import documents
 from clusterctl_lab.bmc.bios import factory_bios
@@ -15,6 +13,7 @@ from clusterctl_lab.bmc.settings import Settings, load_settings, save_settings
 from clusterctl_lab.simulator.hardware_kinds import GB200_NVL72, HGX_H100
 from clusterctl_tools.leak_detectors import leak_states
 from clusterctl_tools.redfish import ROOT, Redfish
+from support.plain_yaml import load_yaml
 from support.redfish_bmc import PASSWORD, USER
 from support.roles import ROOT as CHECKOUT
 
@@ -44,7 +43,7 @@ def found(monkeypatch: pytest.MonkeyPatch, hardware: Hardware, wet: Mapping[str,
 def test_a_tray_has_what_its_profile_declares(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(monkeypatch, GB200_NVL72, {}) == {CHASSIS: dict.fromkeys(DETECTORS, "OK")}
     for profile in ("profile_lab_nvl72", "profile_lab_gb200_nvl72"):
-        declared = yaml.safe_load((CHECKOUT / f"inventory/lab/group_vars/{profile}/bios.yml").read_text())
+        declared = load_yaml((CHECKOUT / f"inventory/lab/group_vars/{profile}/bios.yml").read_text())
         assert declared["bios_leak_detectors"] == {"nvidia": {CHASSIS: len(DETECTORS)}}
 
 

@@ -9,12 +9,12 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl_lab import fresh_installer as host
 from clusterctl_lab.bmc.settings import load_settings
 from clusterctl_lab.layout import LabPaths, lab_node
 from clusterctl_lab.simulator import boot_source, fresh_installer
+from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def disk(tmp_path: Path) -> Path:
 def test_the_first_boot_leaves_what_an_installer_leaves(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh_installer, "interfaces", lambda: ["ens10np0", "ens11np0"])
     fresh_installer.on_boot(str(disk))
-    netplan = yaml.safe_load((disk / "etc/netplan/50-cloud-init.yaml").read_text())["network"]["ethernets"]
+    netplan = load_yaml((disk / "etc/netplan/50-cloud-init.yaml").read_text())["network"]["ethernets"]
     assert netplan == {name: {"dhcp4": True} for name in ("eth0", "ens10np0", "ens11np0")}
     assert [p.name for p in (disk / "boot").glob("vmlinuz-*")] == [f"vmlinuz-{host.installer_state()['kernel']}"]
     for release in (host.installer_state()["kernel"], *host.installer_state()["kernels_with_modules"]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.core.gates.planning.devices import read_hcas
@@ -28,6 +27,7 @@ from clusterctl_lab.simulator.hardware import with_management
 from clusterctl_lab.simulator.hugepages import pages_from_cmdline
 from clusterctl_tools import nvidia_smi as parser
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
+from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -98,7 +98,7 @@ def test_each_lab_profile_overrides_the_same_roles(kind: Hardware) -> None:
     first, own = (ROOT / "inventory" / "lab" / "group_vars" / name for name in (hardware_kinds.HGX_H100.profile, kind.profile))
     tray = {"hugepages.yml"}
     assert {f.name for f in own.iterdir()} == {f.name for f in first.iterdir()} - (tray if kind.rack_nvlink else set())
-    firmware = yaml.safe_load((own / "ofed.yml").read_text())["ofed_firmware"]
+    firmware = load_yaml((own / "ofed.yml").read_text())["ofed_firmware"]
     assert firmware == [{"psid": kind.hca_board, "version": kind.hca_firmware}]
 
 

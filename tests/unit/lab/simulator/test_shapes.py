@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from clusterctl_lab.simulator import dcgmi, machine, mlnx_qos, nic_settings, pseudo_files, sysfs_pci, sysfs_rdma
 from support import shapes
 from support.lab_machine import LabMachine, lab_machine
+from support.plain_yaml import load_yaml
 from support.recorded import RECORDED
 from support.roles import ROOT
 
@@ -182,7 +182,7 @@ def test_a_deviating_answer_is_noticed() -> None:
 
 
 def test_every_command_of_the_lab_is_compared_or_says_why_not() -> None:
-    packages = yaml.safe_load(PACKAGES.read_text()).values()
+    packages = load_yaml(PACKAGES.read_text()).values()
     commands = {path.rpartition("/")[2] for package in packages for path in (package or {}).get("commands") or {}}
     compared = {case.tool for case in CASES}
     assert {SAME_PROGRAM.get(name, name) for name in commands} - compared == set(OTHERS)

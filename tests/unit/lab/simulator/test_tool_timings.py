@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from clusterctl_lab import node_hardware
 from clusterctl_lab.layout import LabPaths, lab_rack
 from clusterctl_lab.simulator import hardware_kinds, tool_timings
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
+from support.plain_yaml import load_yaml
 from support.recorded import RECORDED
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_the_facts_are_those_of_the_collection() -> None:
     collection = RECORDED.parent / "reality" / "timings.yaml"
     if not collection.exists():
         pytest.skip("../shared/reality/timings.yaml is missing")
-    facts = {row["what"]: row for row in yaml.safe_load(collection.read_text())["timings"]}
+    facts = {row["what"]: row for row in load_yaml(collection.read_text())["timings"]}
     for timing in tool_timings.ALL:
         row = facts[timing.what]
         assert (timing.seconds, timing.kind, timing.source) == (row["seconds"], row["kind"], row["source"])
