@@ -45,6 +45,7 @@ def _as_on_nodes(run: Path, folder: Path) -> dict[str, str]:
     """Plug-ins and modules are loaded once for all tasks, as on nodes."""
     return {
         "ANSIBLE_CALLBACKS_ENABLED": "clusterctl.gpu.preload",
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
         "ANSIBLE_CONNECTION_PLUGINS": str(ROOT / "on_node" / "clusterctl_on_node" / "connection"),
         "ANSIBLE_PIPELINING": "1",
         "CLUSTERCTL_PRELOADED": str(run / "python"),
