@@ -28,6 +28,13 @@ _PRELOADED = (
     "ansible.module_utils.facts.timeout",
     "ansible.module_utils.service",
     "ansible.module_utils.urls",
+    # what the start of every module imports before the module itself
+    "ansible.module_utils._internal._ansiballz._loader",
+    "ansible.module_utils._internal._json._profiles._module_legacy_c2m",
+    "ansible.module_utils._internal._json._profiles._module_legacy_m2c",
+    "encodings.cp437",
+    "runpy",
+    "zipfile",
 )
 
 
