@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import clusterctl_validators
+from support.memory_folder import memory_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +21,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # the time that an example takes depends on what else the machine runs
 settings.register_profile("any_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_load")
+
+if folder := memory_folder():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))  # pytest's own variable: above the folders of tmp_path
 
 
 @pytest.fixture(autouse=True)

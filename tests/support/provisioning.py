@@ -31,6 +31,7 @@ from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.validate import read_only_run
 from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.stores import place_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,6 +124,11 @@ class World:
     level: Sequence[str] = GATES
     lemon_limits: TroubleCounts = TroubleCounts()  # noqa: RUF009 frozen
     fence: Fence | None = None
+
+    def __post_init__(self) -> None:
+        file = self.state_dir / "clusterctl.db"
+        if self.url == f"sqlite:///{file}" and not file.exists():
+            place_empty(self.state_dir)
 
     @property
     def url(self) -> str:

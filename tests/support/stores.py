@@ -37,9 +37,14 @@ def _template() -> Path:
 
 def fresh(folder: Path) -> Store:
     """An empty store in `folder`, at `clusterctl.db`."""
+    place_empty(folder)
+    return Store.open(f"sqlite:///{folder / 'clusterctl.db'}")
+
+
+def place_empty(folder: Path) -> None:
+    """An empty database in `folder`, at `clusterctl.db`: to migrate a new one takes longer than most tests."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(_template(), folder / "clusterctl.db")
-    return Store.open(f"sqlite:///{folder / 'clusterctl.db'}")
 
 
 def a_node(name: str = "r12-n01", *, rack: str = "rack_12", slot: int = 1, digest: str = DIGEST) -> Node:
