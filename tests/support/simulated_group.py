@@ -14,15 +14,17 @@ from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookRe
 from support.agents import AgentNode, address_of
 from support.gates import snapshot
 from support.ports import free_port
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterctl.adapters.ansible.runner import PlaybookRequest
 
-# A program of a node: its name says which, LAB_NODE where it runs; peers.json has what differs from a healthy node.
-PROGRAM = """#!{python}
+# A program of a node, started as lab nodes start theirs: its name says which, LAB_NODE where it runs; peers.json has what differs from a healthy node.
+PROGRAM = """#!{python} -IS
 import importlib, json, os, sys
+sys.path.insert(0, {lab!r})
 name = os.environ["LAB_NODE"]
 os.uname = lambda: os.uname_result(("Linux", name, "6.8.0", "1", "x86_64"))
 from clusterctl_lab.simulator import machine, mpirun, peers
@@ -53,7 +55,7 @@ class SimulatedGroup:
         self.bin = folder / "bin"
         self.bin.mkdir()
         (folder / "peers.json").write_text(json.dumps(peers))
-        text = PROGRAM.format(python=sys.executable, peers=str(folder / "peers.json"))
+        text = PROGRAM.format(python=sys.executable, lab=str(ROOT / "lab"), peers=str(folder / "peers.json"))
         for program in ("mpirun", "orted", "all_reduce_perf"):
             (self.bin / program).write_text(text)
             (self.bin / program).chmod(0o755)
