@@ -4,6 +4,7 @@ import re
 from typing import Optional
 
 from clusterctl_tools import nmcli
+from clusterctl_validators import rdma_sysfs
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -48,8 +49,7 @@ def _id_of(interface: str) -> str:
 
 
 def _address(probe: Probe, device: str) -> str:
-    folders = probe.glob("/sys/bus/pci/devices/*/infiniband/" + device)
-    return folders[0].split("/")[5] if folders else "no PCI address"
+    return rdma_sysfs.address_of(probe, device) or "no PCI address"
 
 
 def _networkd(probe: Probe, interface: str) -> Optional[str]:

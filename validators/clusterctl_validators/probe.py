@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Probe:
-    """The state of the node; each command and file is read once per run.
+    """The state of the node; each command, file and pattern is read once per run.
 
     `run` never raises. Everything else raises ProbeError if the node gives no answer, which makes the check could_not_run.
     """
@@ -24,6 +24,7 @@ class Probe:
         self._source = source or LocalSource()
         self._commands: Dict[Tuple[str, ...], CommandResult] = {}
         self._files: Dict[str, Optional[str]] = {}
+        self._globs: Dict[str, List[str]] = {}
         self._once: Dict[str, object] = {}
 
     def run(self, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
@@ -50,7 +51,9 @@ class Probe:
 
     def glob(self, pattern: str) -> List[str]:
         """The existing paths that match, sorted."""
-        return self._source.glob(pattern)
+        if pattern not in self._globs:
+            self._globs[pattern] = self._source.glob(pattern)
+        return list(self._globs[pattern])
 
     def packages(self) -> Dict[str, Package]:
         """Every package known to the package manager, by name; check `.installed`: dpkg also lists removed ones."""

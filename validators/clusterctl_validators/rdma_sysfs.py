@@ -74,3 +74,9 @@ def names_at(lister: Lister, address: str) -> List[str]:
     """The names of the RDMA devices of the adapter at a PCI address: one, or none without a driver."""
     paths = lister.glob("/sys/bus/pci/devices/{}/infiniband/*".format(address))
     return [name for name in (path.rstrip("/").rpartition("/")[2] for path in paths) if not name.startswith(_SMI)]
+
+
+def address_of(lister: Lister, name: str) -> str:
+    """The PCI address of an RDMA device; empty if it is at none. One pattern for all devices, so that a probe looks through the bus once."""
+    paths = lister.glob("/sys/bus/pci/devices/*/infiniband/*")
+    return next((path.split("/")[5] for path in paths if path.rstrip("/").rpartition("/")[2] == name), "")

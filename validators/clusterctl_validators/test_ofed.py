@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from clusterctl_tools import apt, dkms, dnf, mlxconfig, modinfo
 from clusterctl_tools.setpci import UnreadableRegisterError
-from clusterctl_validators import adapter_tools, rdma_names, secure_boot
+from clusterctl_validators import adapter_tools, rdma_names, rdma_sysfs, secure_boot
 from clusterctl_validators.adapter_tools import UnreadableToolError
 from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
@@ -74,10 +74,9 @@ def _address(record: Record, probe: Probe, check: str, device: str) -> Optional[
         hint = "the driver did not initialize it: dmesg | grep mlx5"
         record.ok(check, False, expected=device, found="no such RDMA device", severity=Severity.CRITICAL, hint=hint)
         return None
-    real = probe.run(["readlink", "-f", RDMA.format(device) + "device"])
-    address = real.stdout.strip().rpartition("/")[2]
-    if real.error or not address:
-        record.could_not_run(check, "readlink: " + (real.error or "no answer"))
+    address = rdma_sysfs.address_of(probe, device)
+    if not address:
+        record.could_not_run(check, "{} belongs to no PCI function".format(device))
         return None
     return address
 
@@ -287,7 +286,7 @@ def test_firmware(spec: Spec, record: Record, probe: Probe, device: str) -> None
         return
     record.equal(check + ".running", version, probe.read(RDMA.format(device) + "fw_ver"), hint=hint)
     try:
-        flash = adapter_tools.read_firmware(probe, _tool(spec, "flint"), address).flash
+        flash = adapter_tools.read_flash_firmware(probe, _tool(spec, "flint"), address)
     except UnreadableToolError as e:
         record.could_not_run(check + ".persisted", "flint: {}".format(e))
         return

@@ -20,10 +20,10 @@ printf '[Unit]\nConditionCapability=\n[Service]\nExecStart=\nExecStart=!/usr/sbi
   >/etc/systemd/system/chrony.service.d/clusterctl-lab.conf
 
 # Replace the programs that would show or change the host's kernel.
-for name in dmesg modprobe modinfo lsmod; do
+for name in dmesg devlink modprobe modinfo lsmod; do
   path=$(command -v "$name")
   module=module_tools
-  [ "$name" = dmesg ] && module=dmesg
+  case $name in dmesg|devlink) module=$name ;; esac
   rm -f "$path"
   printf '#!/usr/bin/python3 -IS\nimport sys\nsys.path.insert(0, "%s")\nfrom simulator.%s import main\nsys.exit(main(sys.argv))\n' "$lab" "$module" >"$path"
   chmod 755 "$path"

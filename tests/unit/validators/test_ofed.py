@@ -34,6 +34,7 @@ FILES = {
     "/sys/module/mlx5_core/taint": "OE",
     "/sys/class/infiniband/mlx5_0/board_id": "MT_0000000838",
     "/sys/class/infiniband/mlx5_0/fw_ver": "28.39.3560",
+    f"/sys/bus/pci/devices/{ADDRESS}/infiniband/mlx5_0/node_type": "1: CA",
     module.APT_SOURCE: "Types: deb\nURIs: https://repo.site.example/doca\n",
     module.PREFERENCES: PREFERENCES,
     module.DROPIN: "[Unit]\nAfter=systemd-udev-settle.service\nWants=systemd-udev-settle.service\n\n[Service]\nRestart=on-failure\n",
@@ -70,7 +71,6 @@ def commands() -> dict[str, CommandResult | str]:
         "dkms status": DKMS,
         **{f"modinfo {m}": modinfo_text(**FIELDS) for m in modules},
         **{f"apt-cache policy {p['name']}": f"{p['name']}:\n  Installed: x\n  Candidate: {p['version']}\n" for p in PACKAGES},
-        "readlink -f /sys/class/infiniband/mlx5_0/device": f"/sys/devices/pci0000:15/{ADDRESS}\n",
         MLXCONFIG: QUERY.format("False(0)", "False(0)"),
         f"flint -d {ADDRESS} query": FLINT,
         f"setpci -s {ADDRESS} CAP_EXP+8.w": "5936\n",
@@ -235,6 +235,13 @@ def test_an_adapter_that_has_none_of_the_parameters(tmp_path: Path) -> None:
     refused = CommandResult(3, "-E- The Device doesn't support ATS_ENABLED parameter\n")
     faults = bad(check(tmp_path, {f"mlxconfig -d {ADDRESS} -e query ATS_ENABLED": refused}, variables=variables))
     assert faults == {"mlxconfig[mlx5_0.ATS_ENABLED].persisted": "no such parameter"}
+
+
+def test_a_device_without_a_pci_function_cannot_be_asked(tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, files={f"/sys/bus/pci/devices/{ADDRESS}/infiniband/mlx5_0/node_type": None}))
+    assert faults == dict.fromkeys(
+        ("firmware[mlx5_0].running", "mlxconfig[mlx5_0]", "max_read_request[mlx5_0].running"), "mlx5_0 belongs to no PCI function"
+    )
 
 
 def test_every_adapter_is_a_check_of_its_own(tmp_path: Path) -> None:
