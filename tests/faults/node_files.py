@@ -16,7 +16,7 @@ from clusterctl_lab.simulator import machine, pseudo_files, sysfs_iommu, sysfs_p
 from clusterctl_validators import boot_log, test_bios, test_hardware, test_infiniband, test_nvidia_driver, test_nvlink_domain
 from clusterctl_validators.probe import CommandResult
 from clusterctl_validators.role_modules import role_of_module
-from clusterctl_validators.sources import LocalSource
+from clusterctl_validators.sources import LocalSource, owner_and_mode_of
 from faults import bmc_readings, domain_outputs, gpu_outputs
 from faults.snapshots import BEFORE_S, BOOT, with_address
 from faults.world import nodes, spec
@@ -69,6 +69,10 @@ class FaultyNode(LocalSource):
         """The paths that match, sorted."""
         found = {*super().glob(pattern), *(path for path in self._files if fnmatch.fnmatchcase(path, pattern))}
         return sorted(p for p in found if not any(p == gone or p.startswith(f"{gone}/") for gone in self._absent))
+
+    def owner_and_mode(self, path: str) -> tuple[str, str] | None:
+        """Owner and mode of a file."""
+        return owner_and_mode_of(self.run(["stat", "-c", "%U %a", path], 20))
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """The output of a command."""

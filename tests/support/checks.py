@@ -10,7 +10,7 @@ from clusterctl_validators.collecting import items_of_argument
 from clusterctl_validators.probe import CommandResult, Probe
 from clusterctl_validators.record import Record, distinct
 from clusterctl_validators.role_modules import role_of_module
-from clusterctl_validators.sources import LocalSource
+from clusterctl_validators.sources import LocalSource, owner_and_mode_of
 from clusterctl_validators.spec_view import SpecView
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ class InventedNode(LocalSource):
     def __init__(self, root: Path, commands: Mapping[str, CommandResult | str]) -> None:
         super().__init__(str(root))
         self._commands = commands
+
+    def owner_and_mode(self, path: str) -> tuple[str, str] | None:
+        """From the table, as `stat` would print them: files below `root` belong to whoever runs the test."""
+        return owner_and_mode_of(self.run(["stat", "-c", "%U %a", path], 20))
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         result = self._commands.get(" ".join(argv), CommandResult(None, error=f"{argv[0]}: No such file or directory"))

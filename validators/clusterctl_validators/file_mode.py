@@ -1,4 +1,4 @@
-"""Owner and mode of a file, from `stat`."""
+"""Owner and mode of a file, as `stat` prints them."""
 
 from dataclasses import dataclass
 from typing import Optional
@@ -8,14 +8,13 @@ from clusterctl_validators.probe import Probe
 
 @dataclass(frozen=True)
 class FileMode:
-    """As `stat` prints them, e.g. `root`, `644`."""
+    """E.g. `root`, `644`."""
 
     owner: str
     mode: str
 
 
 def read_mode(probe: Probe, path: str) -> Optional[FileMode]:
-    """None if the file is absent or `stat` fails."""
-    result = probe.run(["stat", "-c", "%U %a", path])
-    words = result.stdout.split()
-    return FileMode(words[0], words[1]) if result.rc == 0 and len(words) == 2 else None
+    """None if the file is absent."""
+    found = probe.owner_and_mode(path)
+    return FileMode(*found) if found else None

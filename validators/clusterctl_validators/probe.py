@@ -55,6 +55,10 @@ class Probe:
             self._globs[pattern] = self._source.glob(pattern)
         return list(self._globs[pattern])
 
+    def owner_and_mode(self, path: str) -> Optional[Tuple[str, str]]:
+        """As `stat -c '%U %a'` prints them, e.g. `root`, `644`; None if there is no such file."""
+        return self._source.owner_and_mode(path)
+
     def packages(self) -> Dict[str, Package]:
         """Every package known to the package manager, by name; check `.installed`: dpkg also lists removed ones."""
         return self._get("packages", self._packages)

@@ -2,14 +2,16 @@
 
 import glob
 import os
+import pwd
 import selectors
 import shlex
 import signal
+import stat
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Protocol, Sequence
+from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple
 
 OUTPUT_LIMIT_BYTES = 32 * 1024 * 1024
 _SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -43,6 +45,9 @@ class Source(Protocol):
     def glob(self, pattern: str) -> List[str]:
         """The paths that match, sorted."""
 
+    def owner_and_mode(self, path: str) -> Optional[Tuple[str, str]]:
+        """As `stat -c '%U %a'` prints them; None if there is no such file."""
+
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """Run a command; never raises."""
 
@@ -69,6 +74,18 @@ class LocalSource:
         """The paths that match, sorted."""
         return sorted(p[len(self._root) :] for p in glob.glob(self._root + pattern))  # noqa: PTH207 pathlib's glob takes no absolute pattern
 
+    def owner_and_mode(self, path: str) -> Optional[Tuple[str, str]]:
+        """As `stat -c '%U %a'` prints them; None if there is no such file."""
+        try:
+            found = os.lstat(self._root + path)
+        except OSError:
+            return None
+        try:
+            owner = pwd.getpwuid(found.st_uid).pw_name
+        except KeyError:
+            owner = "UNKNOWN"
+        return owner, "{:o}".format(stat.S_IMODE(found.st_mode))
+
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """Run a command without a shell, in a process group of its own that is killed at the time limit."""
         env = dict(os.environ, LANG="C", LC_ALL="C", PATH=os.environ.get("PATH", "") + ":" + _SBIN)
@@ -87,6 +104,12 @@ class LocalSource:
             return _collect(process, timeout_s)
         finally:
             _end(process)
+
+
+def owner_and_mode_of(answer: CommandResult) -> Optional[Tuple[str, str]]:
+    """What `stat -c '%U %a'` answered; None if it shows no file."""
+    words = answer.stdout.split()
+    return (words[0], words[1]) if answer.rc == 0 and len(words) == 2 else None
 
 
 def _collect(process: "subprocess.Popen[bytes]", timeout_s: float) -> CommandResult:
@@ -155,6 +178,10 @@ class HostSource:
         quoted = "".join(c if c in "*?[]" else shlex.quote(c) for c in pattern)
         result = self._host.run("for p in " + quoted + '; do if [ -e "$p" ]; then printf "%s\\n" "$p"; fi; done')
         return sorted(result.stdout.splitlines())
+
+    def owner_and_mode(self, path: str) -> Optional[Tuple[str, str]]:
+        """As LocalSource.owner_and_mode."""
+        return owner_and_mode_of(self.run(["stat", "-c", "%U %a", path], 20))
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """As LocalSource.run; coreutils' `timeout` enforces the limit there."""

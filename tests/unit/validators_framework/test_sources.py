@@ -85,3 +85,21 @@ def test_glob(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     assert LocalSource(str(tmp_path)).glob("/*1") == ["/a1", "/b1"]
     assert LocalSource(str(tmp_path)).glob("/none*") == []
+
+
+def test_owner_and_mode_are_those_that_stat_prints(tmp_path: Path) -> None:
+    root = LocalSource(str(tmp_path))
+    (tmp_path / "file").touch(mode=0o600)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder").chmod(0o1777)
+    (tmp_path / "link").symlink_to("/nowhere")
+    for name in ("file", "folder", "link"):
+        printed = LOCAL.run(["stat", "-c", "%U %a", str(tmp_path / name)], 5).stdout.split()
+        assert root.owner_and_mode(f"/{name}") == tuple(printed)
+    assert root.owner_and_mode("/absent") is None
+
+
+def test_an_owner_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    (tmp_path / "file").touch(mode=0o644)
+    assert LocalSource(str(tmp_path)).owner_and_mode("/file") == ("UNKNOWN", "644")

@@ -57,11 +57,14 @@ def test_remote_probe_reads_like_the_local_one(tmp_path: Path) -> None:
 
     remote, local = HostSource(testinfra.get_host("local://")), LocalSource()
     (tmp_path / "a file").write_text("text\n")
+    (tmp_path / "a file").chmod(0o640)
     for source in (remote, local):
         assert source.read(f"{tmp_path}/a file") == "text\n"
         assert source.read(f"{tmp_path}/absent") is None
         assert source.glob(f"{tmp_path}/a*") == [f"{tmp_path}/a file"]
         assert source.glob(f"{tmp_path}/b*") == []
+        assert source.owner_and_mode(f"{tmp_path}/a file") == (tmp_path.owner(), "640")
+        assert source.owner_and_mode(f"{tmp_path}/absent") is None
         assert source.run(["sh", "-c", "echo $LANG; exit 4"], 5).rc == 4
         assert source.run(["no-such-tool"], 5).rc is None
         assert source.run(["sleep", "60"], 0.2).error == "timed out after 0.2 s"
