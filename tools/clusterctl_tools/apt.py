@@ -1,22 +1,21 @@
 """apt: the candidate of a package, and the settings of periodic upgrades."""
 
 import re
-from typing import Dict, List
+from typing import Dict, List, Sequence
 
 PERIODIC = ("apt-config", "dump", "APT::Periodic")
-_CANDIDATE = re.compile(r"^\s+Candidate: (\S+)", re.MULTILINE)
+_CANDIDATE = re.compile(r"^(\S+):\n(?:  [^\n]*\n)*?  Candidate: (\S+)", re.MULTILINE)
 _SETTING = re.compile(r'^(\S+) "(.*)";$', re.MULTILINE)
 
 
-def policy_argv(package: str) -> List[str]:
-    """The command that prints which version apt would install."""
-    return ["apt-cache", "policy", package]
+def policy_argv(packages: Sequence[str]) -> List[str]:
+    """The command that prints which versions apt would install: one for all, because each reads the lists of all repositories."""
+    return ["apt-cache", "policy", *packages]
 
 
-def parse_candidate(text: str) -> str:
-    """The version that apt would install, from `apt-cache policy`; empty if none is shown."""
-    found = _CANDIDATE.search(text)
-    return found.group(1) if found else ""
+def parse_candidates(text: str) -> Dict[str, str]:
+    """Package -> the version that apt would install, from `apt-cache policy`; a package that apt does not know is left out."""
+    return dict(_CANDIDATE.findall(text))
 
 
 def parse_settings(text: str) -> Dict[str, str]:

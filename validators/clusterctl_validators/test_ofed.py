@@ -138,11 +138,19 @@ def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
     found = exclusions[0].get("Package", "") if exclusions else "nothing excluded"
     record.equal("ofed.exclusion.persisted", " ".join(excluded), found, hint=_PROVISION)
     pins = {s.get("Package", ""): s.get("Pin", "") for s in stanzas if s.get("Pin-Priority") == "1001"}
-    for package in spec["ofed_packages"]:
+    _candidates(record, probe, spec["ofed_packages"], pins)
+
+
+def _candidates(record: Record, probe: Probe, packages: List[Mapping[str, Any]], pins: Mapping[str, str]) -> None:
+    """The versions that apt would install of the declared packages."""
+    if not packages:
+        return
+    policy = probe.run(apt.policy_argv([package["name"] for package in packages]))
+    candidates = apt.parse_candidates(policy.stdout)
+    for package in packages:
         check = "ofed.package[{}].candidate".format(package["name"])
         record.equal(check + ".persisted", "version " + package["version"], pins.get(package["name"], "not pinned"), hint=_PROVISION)
-        policy = probe.run(apt.policy_argv(package["name"]))
-        candidate = apt.parse_candidate(policy.stdout)
+        candidate = candidates.get(package["name"])
         if policy.error or not candidate:
             record.could_not_run(check + ".running", "apt-cache: " + (policy.error or "no candidate shown"))
         else:

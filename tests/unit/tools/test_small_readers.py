@@ -8,7 +8,24 @@ from clusterctl_tools import apt, dkms, dnf, ibv_devinfo, infiniband_diags, lspc
 from clusterctl_tools.dkms import DkmsModule
 from support.checks import modinfo_text
 
-POLICY = "nvidia-open:\n  Installed: 580.126.20-1ubuntu1\n  Candidate: 580.126.20-1ubuntu1\n  Version table:\n"
+# Of apt 2.6.1; it writes about an unknown package on stderr, and goes on.
+POLICY = """nvidia-open:
+  Installed: 580.126.20-1ubuntu1
+  Candidate: 580.126.20-1ubuntu1
+  Version table:
+ *** 580.126.20-1ubuntu1 500
+        500 file:/mirror ./ Packages
+        100 /var/lib/dpkg/status
+mft:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+rdma-core:
+  Installed: 2510.0.11-1
+  Package pin: 2510.0.11-1
+  Candidate: 2510.0.11-1
+  Version table:
+"""
 DKMS = """Deprecated feature: REMAKE_INITRD
 nvidia/580.126.20, 6.8.0-1046-nvidia, x86_64: installed
 nvidia/570.86.15: added
@@ -24,9 +41,9 @@ BRIDGES = """0000:17:01.0 PCI bridge: Broadcom (rev b0)
 
 
 def test_the_candidate_of_apt() -> None:
-    assert apt.policy_argv("nvidia-open") == ["apt-cache", "policy", "nvidia-open"]
-    assert apt.parse_candidate(POLICY) == "580.126.20-1ubuntu1"
-    assert apt.parse_candidate("N: Unable to locate package\n") == ""
+    assert apt.policy_argv(["nvidia-open", "mft"]) == ["apt-cache", "policy", "nvidia-open", "mft"]
+    assert apt.parse_candidates(POLICY) == {"nvidia-open": "580.126.20-1ubuntu1", "mft": "(none)", "rdma-core": "2510.0.11-1"}
+    assert apt.parse_candidates("N: Unable to locate package\n") == {}
 
 
 def test_settings_of_apt() -> None:

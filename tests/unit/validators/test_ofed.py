@@ -54,12 +54,19 @@ IN_TREE = modinfo_text(
     filename=f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko", vermagic=FIELDS["vermagic"]
 )
 NAMED = " ".join(declared("ofed")["ofed_mlxconfig"])
+POLICY = f"apt-cache policy {' '.join(p['name'] for p in PACKAGES)}"
 MLXCONFIG = f"mlxconfig -d {ADDRESS} -e query {NAMED}"
 
 
 def spec(**changes: Any) -> dict[str, Any]:
     variables = declared("ofed", ofed_devices=["mlx5_0"], ofed_device_addresses={}, ofed_repository=REPOSITORY)
     return {**variables, "ofed_firmware": [{"psid": "MT_0000000838", "version": "28.39.3560"}], **changes}
+
+
+def policy(**other: str) -> str:
+    """The candidates as declared, or others; one without a version is not known to apt."""
+    versions = {p["name"]: other.get(p["name"].replace("-", "_"), p["version"]) for p in PACKAGES}
+    return "".join(f"{name}:\n  Installed: x\n  Candidate: {v}\n  Version table:\n *** {v} 1001\n" for name, v in versions.items() if v)
 
 
 def commands() -> dict[str, CommandResult | str]:
@@ -70,7 +77,7 @@ def commands() -> dict[str, CommandResult | str]:
         "ofed_info -s": "OFED-internal-25.10-1.7.1:\n",
         "dkms status": DKMS,
         **{f"modinfo {m}": modinfo_text(**FIELDS) for m in modules},
-        **{f"apt-cache policy {p['name']}": f"{p['name']}:\n  Installed: x\n  Candidate: {p['version']}\n" for p in PACKAGES},
+        POLICY: policy(),
         MLXCONFIG: QUERY.format("False(0)", "False(0)"),
         f"flint -d {ADDRESS} query": FLINT,
         f"setpci -s {ADDRESS} CAP_EXP+8.w": "5936\n",
@@ -148,9 +155,10 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
             {"max_read_request.service.running": "failed", "max_read_request.service.persisted": "disabled"},
         ),
         (
-            {"apt-cache policy rdma-core": "rdma-core:\n  Candidate: 50.0-2ubuntu0.2\n"},
+            {POLICY: policy(rdma_core="50.0-2ubuntu0.2")},
             {"package[rdma-core].candidate.running": "50.0-2ubuntu0.2"},
         ),
+        ({POLICY: policy(rdma_core="")}, {"package[rdma-core].candidate.running": "no candidate shown"}),
         ({DPKG: dpkg(PACKAGES, mft=("4.34.1-10", "install"))}, {"package[mft].held": "not held"}),
         ({f"stat -c %U %a {module.SCRIPT}": "root 644\n"}, {"max_read_request.script.mode": "root 644"}),
         ({f"stat -c %U %a {module.NAMES_RULE}": "root 600\n"}, {"device_names.file.mode": "root 600"}),
