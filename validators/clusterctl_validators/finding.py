@@ -1,6 +1,6 @@
 """The result of a check."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Dict
 
@@ -61,7 +61,7 @@ class Finding:
 
     def to_json(self) -> Dict[str, Any]:
         """The finding as plain JSON values; `observed` and `above` only where they are set."""
-        data = asdict(self)
+        data = dict(vars(self))  # all values are immutable; asdict copies each, which took a tenth of the checking process's own time
         for name in SET_BY_CONTROLLER:
             if not data[name]:
                 del data[name]
