@@ -96,9 +96,7 @@ def repair_of_result(result: GateResult) -> Repair:
         usual = Repair(None, _of_unmeasured().get(result.reason))
     else:
         usual = _of_gate(key, result.device, result.outcome)
-    # A warning is not yet a case for what the vendor's catalogue recommends.
-    by_code = _of_code(result.error_code) if result.outcome is not Outcome.WARN else NO_REPAIR
-    return result.repair.or_else(by_code).or_else(usual)
+    return result.repair.or_else(_of_code(result.error_code, result.outcome)).or_else(usual)
 
 
 def repair_of_finding(finding: Finding) -> Repair:
@@ -112,12 +110,18 @@ def repair_of_finding(finding: Finding) -> Repair:
 def repair_of_check(check: str, found: str = "", outcome: Outcome = Outcome.FAIL) -> Repair:
     """Of a check that did not pass."""
     usual, xid = _of_check(_ITEM.sub("", check), found, outcome), _XID_CHECK.fullmatch(check)
-    return _of_code(f"{XID}{xid[1]}").or_else(usual) if xid and outcome is not Outcome.WARN else usual
+    return _of_code(f"{XID}{xid[1]}", outcome).or_else(usual) if xid else usual
 
 
 @cache
-def _of_code(code: str) -> Repair:
-    """By the code that the vendor gives the error."""
+def _of_code(code: str, outcome: Outcome) -> Repair:
+    """By the code that the vendor gives the error; a warning is not yet a case for repair."""
+    found = _of_error(code)
+    mild = outcome is not Outcome.WARN or found.next_action is NextAction.MEASURE_AGAIN
+    return found if mild else Repair(found.component)
+
+
+def _of_error(code: str) -> Repair:
     table, number = repair_table(), code.rpartition(".")[2]
     if code.startswith(XID):
         action = xid_action_name(int(number))
