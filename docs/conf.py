@@ -62,6 +62,7 @@ NAVIGATION = {
     ),
     "Reference": (
         "reference/cli",
+        "reference/documents",
         "reference/exit-codes",
         "reference/states",
         "reference/buyers-requirements",

@@ -1,25 +1,44 @@
-"""Writes the JSON schemas of documents from their classes; with --check fails if one is stale."""
+"""Writes the JSON schemas of documents from their classes, and the page that lists all schemas; with --check fails if one is stale."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from clusterctl.model import documents
+from clusterctl.model.documents import DOCUMENTS
 from clusterctl.terminal.out import SCHEMA_VERSION
+from clusterctl_lab.view_documents import LAB_DOCUMENTS
 from generated_files import ROOT, write_or_check
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
 FOLDER = ROOT / "docs" / "reference" / "schemas"
+PAGE = FOLDER.parent / "documents.md"
+HEAD = f"""<!-- Written by scripts/document_schemas.py from the JSON schemas. -->
+
+# Documents
+
+What verbs print with `-o json`, for scripts; `-o yaml` prints the same values. Each document has `schema_version` ({SCHEMA_VERSION}) and `kind`, and its schema allows no other fields.
+Fields without a value are empty or null; only `observed` of a finding in `validation` is left out then. Notes, warnings and errors go to stderr, and a command that fails before it
+has a result prints no document: test the [exit code](exit-codes.md) first.
+
+| command | kind | schema |
+|---|---|---|
+"""
+CLASSES = DOCUMENTS | LAB_DOCUMENTS
+_COMMAND = re.compile(r"clusterctl .+? -o json|--[a-z]+( [A-Z]+)?$")
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+)$", re.MULTILINE)
 
 
 def schema_of(kind: str) -> dict[str, Any]:
     """The schema of a document with its envelope."""
-    found = TypeAdapter(documents.DOCUMENTS[kind]).json_schema(mode="serialization")
+    found = TypeAdapter(CLASSES[kind]).json_schema(mode="serialization")
     definitions = {name: _strict(one) for name, one in found.pop("$defs", {}).items()}
     body = _strict(found)
     properties = {"schema_version": {"const": SCHEMA_VERSION}, "kind": {"const": kind}, **body["properties"]}
@@ -44,7 +63,7 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
     fields = {}
     for name, one in schema["properties"].items():
         plain = {k: v for k, v in one.items() if k not in ("title", "default")}
-        fields[name] = {**plain, "description": said[name]} if name in said else plain
+        fields[name.removesuffix("_")] = {**plain, "description": said[name]} if name in said else plain
     head = text.partition("\n")[0]
     return {"type": "object", "description": head, "additionalProperties": False, "required": list(fields), "properties": fields}
 
@@ -56,8 +75,23 @@ def _indented(text: str) -> str:
 
 def main(argv: list[str]) -> int:
     """Write the schemas, or report with `--check` which are stale."""
-    texts = {kind: json.dumps(schema_of(kind), indent=2) + "\n" for kind in documents.DOCUMENTS}
-    return write_or_check({FOLDER / f"{kind}.schema.json": text for kind, text in texts.items()}, argv)
+    texts = {kind: json.dumps(schema_of(kind), indent=2) + "\n" for kind in CLASSES}
+    wanted = {FOLDER / f"{kind}.schema.json": text for kind, text in texts.items()}
+    others = {file: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.schema.json")}
+    return write_or_check({**wanted, PAGE: page({**others, **wanted})}, argv)
+
+
+def page(schemas: Mapping[Path, str]) -> str:
+    """The whole text of the page."""
+    rows = []
+    for file, text in schemas.items():
+        schema = json.loads(text)
+        kind = schema["properties"].get("kind")
+        if kind is not None:
+            kinds = ", ".join(f"`{name}`" for name in kind.get("enum", [kind.get("const")]))
+            command = _COMMAND.sub(r"`\g<0>`", schema["title"])
+            rows.append(f"| {command} | {kinds} | [{file.name}](schemas/{file.name}) |\n")
+    return HEAD + "".join(sorted(rows))
 
 
 if __name__ == "__main__":

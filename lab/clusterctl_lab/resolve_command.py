@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import rich_click as click
@@ -41,7 +42,7 @@ def command(
         raise ConfigError(detail="none of these profiles is for these releases", hint="a profile for EL sets nvidia_driver_dnf_module")
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(out.envelope("resolve", show.document(results)), indent=2) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(out.envelope("resolve", asdict(show.document(results))), indent=2) + "\n", encoding="utf-8")
     show.show_resolutions(results, output)
     wrong = [r for r in results if r.reason]
     if wrong:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterctl.terminal import messages, out
 from clusterctl_lab.resolve import NOT_COVERED
 from clusterctl_lab.resolve_el import EL9
+from clusterctl_lab.view_documents import ResolveDocument, ResolvedProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
     from clusterctl_lab.resolve import Resolution
 
 
-def document(results: Sequence[Resolution]) -> dict[str, Any]:
+def document(results: Sequence[Resolution]) -> ResolveDocument:
     """The result as data."""
-    return {"simulated": True, "not_covered": list(NOT_COVERED), "results": [_result(r) for r in results]}
+    return ResolveDocument(simulated=True, not_covered=tuple(NOT_COVERED), results=tuple(map(_result, results)))
 
 
 def show_resolutions(results: Sequence[Resolution], output: str) -> None:
     """Print a row per profile and release, then the reasons."""
     if output != "table":
-        out.emit(output, "resolve", document(results))
+        out.emit_document(output, "resolve", document(results))
         return
     rows = [
         (
@@ -46,13 +47,13 @@ def _release(result: Resolution) -> str:
     return "EL 9" if result.release == EL9 else f"Ubuntu {result.release}"
 
 
-def _result(result: Resolution) -> dict[str, Any]:
-    return {
-        "profile": result.profile,
-        "release": result.release,
-        "resolves": not result.reason,
-        "role": result.role,
-        "reason": result.reason,
-        "declared": dict(result.declared),
-        "installed": dict(sorted(result.installed.items())),
-    }
+def _result(result: Resolution) -> ResolvedProfile:
+    return ResolvedProfile(
+        profile=result.profile,
+        release=result.release,
+        resolves=not result.reason,
+        role=result.role,
+        reason=result.reason,
+        declared=dict(result.declared),
+        installed=dict(sorted(result.installed.items())),
+    )

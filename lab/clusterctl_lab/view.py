@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.terminal import out
+from clusterctl_lab.view_documents import LabFault, LabNode, LabStatusDocument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ def fault_text(fault: Fault) -> str:
 def show_status(nodes: Sequence[NodeStatus], output: str) -> None:
     """Print the nodes of a lab."""
     if output != "table":
-        out.emit(output, "lab-status", {"simulated": True, "nodes": [_node(n) for n in nodes]})
+        out.emit_document(output, "lab-status", LabStatusDocument(simulated=True, nodes=tuple(map(_node, nodes))))
         return
     rows = [
         (
@@ -44,15 +45,15 @@ def show_fault_catalogue(kinds: Sequence[FaultKind]) -> None:
     out.table(("FAULT", "DEVICE", "OPTION", "LASTS", "EFFECT"), rows)
 
 
-def _node(node: NodeStatus) -> dict[str, object]:
-    return {
-        "name": node.name,
-        "rack": node.rack,
-        "address": node.address,
-        "state": "running" if node.running else "stopped",
-        "hardware": node.hardware,
-        "bmc_url": node.bmc_url,
-        "bmc_answers": node.bmc,
-        "image": node.image,
-        "faults": [{"name": f.name, "device": f.device, "option": f.option} for f in node.faults],
-    }
+def _node(node: NodeStatus) -> LabNode:
+    return LabNode(
+        name=node.name,
+        rack=node.rack,
+        address=node.address,
+        state="running" if node.running else "stopped",
+        hardware=node.hardware,
+        bmc_url=node.bmc_url,
+        bmc_answers=node.bmc,
+        image=node.image,
+        faults=tuple(LabFault(f.name, f.device, f.option) for f in node.faults),
+    )

@@ -54,4 +54,4 @@ def command(ctx: click.Context, *, target: str, reason: str, code: str | None, f
         running = still_running(pool, moves, view.note_waiting if wait else None)
     unknown = ExitCode.CONFIG if running.problem else ExitCode.OK
     left = ExitCode.CHANGES_PENDING if running.jobs else unknown
-    return int(worst([view.show_moves("drain", moves, output, running), left if wait else ExitCode.OK]))
+    return int(worst([view.show_drained(moves, output, running), left if wait else ExitCode.OK]))

@@ -26,4 +26,4 @@ def command(ctx: click.Context, target: str, reason: str, output: str) -> int:
     config = load_config(ctx, gates=False)
     with Store.open_recorded(config.store_url) as store:
         moves = release(store, match(store.nodes(), target), operator=config.operator, reason=reason)
-    return view.show_moves("release", moves, output)
+    return view.show_released(moves, output)

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of the doctor. `required`: provisioning does not work without it."""
+    """One check of the doctor.
+
+    Attributes:
+        hint: what to do where it is not `ok`.
+        required: provisioning does not work without it.
+    """
 
     name: str
     ok: bool

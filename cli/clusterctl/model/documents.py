@@ -11,6 +11,24 @@ from clusterctl.model.notice import NoticeState  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument
 from clusterctl.model.run_comparison import ComparisonDocument
+from clusterctl.model.site_documents import (
+    BaselinesDocument,
+    DoctorDocument,
+    MeasuredBaselinesDocument,
+    ProfileCheckDocument,
+    ProfileDocument,
+    ProfilesDocument,
+    ToolsDocument,
+)
+from clusterctl.model.state_documents import (
+    AdmitDocument,
+    AdmitVerifyDocument,
+    AnsiblePlanDocument,
+    DrainDocument,
+    ForgetDocument,
+    ProvisionPlanDocument,
+    ReleaseDocument,
+)
 from clusterctl.model.trouble import LemonAction  # noqa: TC001
 from clusterctl.model.trouble_counts import TroubleCounts  # noqa: TC001
 
@@ -276,27 +294,29 @@ class NoticesDocument:
     notices: tuple[ListedNotice, ...]
 
 
-Document = (
-    PowerDocument
-    | PartsDocument
-    | BmcDocument
-    | LemonsDocument
-    | LogsDocument
-    | NoticesDocument
-    | ObservedDocument
-    | ComparisonDocument
-    | QueuedDocument
-    | CurrentRunsDocument
-)
-DOCUMENTS: dict[str, type[Document]] = {
+DOCUMENTS: dict[str, type[object]] = {
+    "admit": AdmitDocument,
+    "admit_verify": AdmitVerifyDocument,
+    "baselines": BaselinesDocument,
+    "baselines_measured": MeasuredBaselinesDocument,
     "bmc": BmcDocument,
     "comparison": ComparisonDocument,
+    "doctor": DoctorDocument,
+    "drain": DrainDocument,
+    "forget": ForgetDocument,
     "lemons": LemonsDocument,
     "logs": LogsDocument,
     "notices": NoticesDocument,
     "observed": ObservedDocument,
     "parts": PartsDocument,
+    "plan_ansible": AnsiblePlanDocument,
     "power": PowerDocument,
+    "profile": ProfileDocument,
+    "profile_check": ProfileCheckDocument,
+    "profiles": ProfilesDocument,
+    "provision-plan": ProvisionPlanDocument,
     "queued": QueuedDocument,
+    "release": ReleaseDocument,
     "runs": CurrentRunsDocument,
+    "tools": ToolsDocument,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 pydantic reads the annotations when the schemas are generated
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from clusterctl.model.repair import NO_REPAIR, Repair
 from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from clusterctl.model.pcie_hop import PcieHop
     from clusterctl.model.trace_sample import TraceSample

@@ -30,7 +30,9 @@ class DeviceClass:
     """What makes values of one figure comparable.
 
     Attributes:
-        gpu_model: as nvidia-smi prints it; rates_gbps: of the HCAs, for a gate that measures these; tool_version: of the tool that measured. Empty where unknown.
+        gpu_model: as nvidia-smi prints it; empty where unknown.
+        rates_gbps: of the HCAs, for a gate that measures these; else empty.
+        tool_version: of the tool that measured; empty where unknown.
     """
 
     gpu_model: str = ""
@@ -43,7 +45,8 @@ class Cluster:
     """Some nodes of a class that belong together.
 
     Attributes:
-        nodes: by name; centre: the mean of their values.
+        nodes: by name.
+        centre: the mean of their values.
     """
 
     nodes: tuple[str, ...]

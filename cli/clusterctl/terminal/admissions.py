@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.state_documents import AdmitDocument, AdmittedNode, AdmitVerifyDocument, ShownReason, VerifiedNode
 from clusterctl.model.verdict import admissions_exit_code
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from clusterctl.model.records import Verification
-    from clusterctl.model.verdict import Admission
+    from clusterctl.model.verdict import Admission, Reason
 
 
 def show_admissions(admissions: Sequence[Admission], output: str) -> int:
@@ -21,19 +22,17 @@ def show_admissions(admissions: Sequence[Admission], output: str) -> int:
     if output == "table":
         out.print_text("\n".join(line for a in admissions for line in _lines(a)))
     else:
-        out.emit(output, "admit", {"nodes": [_json(a) for a in admissions]})
+        out.emit_document(output, "admit", AdmitDocument(tuple(map(_admitted, admissions))))
     return admissions_exit_code(admissions)
 
 
-def _json(admission: Admission) -> dict[str, object]:
+def _admitted(admission: Admission) -> AdmittedNode:
     verdict = admission.verdict
-    return {
-        "name": verdict.node,
-        "from": admission.from_state.value,
-        "admitted": verdict.admit,
-        "reasons": [r.to_json() for r in verdict.reasons],
-        "notes": [r.to_json() for r in verdict.notes],
-    }
+    return AdmittedNode(verdict.node, admission.from_state, verdict.admit, _shown(verdict.reasons), _shown(verdict.notes))
+
+
+def _shown(reasons: Iterable[Reason]) -> tuple[ShownReason, ...]:
+    return tuple(ShownReason(r.kind, r.code, r.text, r.device, r.hint) for r in reasons)
 
 
 def _lines(admission: Admission) -> Iterator[str]:
@@ -53,20 +52,13 @@ def show_verified(verifications: Sequence[Verification], output: str) -> int:
     if output == "table":
         out.print_text("\n".join(line for v in verifications for line in _verified_lines(v)))
     else:
-        out.emit(output, "admit_verify", {"nodes": [_verified_json(v) for v in verifications]})
+        out.emit_document(output, "admit_verify", AdmitVerifyDocument(tuple(map(_verified, verifications))))
     return ExitCode.VALIDATOR_FAILED if any(v.problems for v in verifications) else ExitCode.OK
 
 
-def _verified_json(verification: Verification) -> dict[str, object]:
-    record = verification.record
-    return {
-        "name": verification.node,
-        "digest": record.digest if record else "",
-        "run_id": record.run_id if record else "",
-        "files": verification.files,
-        "signed_by": verification.signed_by,
-        "problems": list(verification.problems),
-    }
+def _verified(verification: Verification) -> VerifiedNode:
+    digest, run_id = (r.digest, r.run_id) if (r := verification.record) else ("", "")
+    return VerifiedNode(verification.node, digest, run_id, verification.files, verification.signed_by, verification.problems)
 
 
 def _verified_lines(verification: Verification) -> Iterator[str]:

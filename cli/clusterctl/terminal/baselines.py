@@ -10,6 +10,7 @@ import yaml
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.learning import LEAST_NODES, is_first
 from clusterctl.model.learned import NotLearned
+from clusterctl.model.site_documents import BaselinesDocument, MeasuredBaseline, MeasuredBaselinesDocument
 from clusterctl.terminal import messages, out
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _WHY_NOT = {
 def in_force(output: str, found: Sequence[Baseline]) -> None:
     """The baselines of some profiles with their provenance."""
     if output != "table":
-        out.emit(output, "baselines", {"baselines": [_entry(one) for one in found]})
+        out.emit_document(output, "baselines", BaselinesDocument(tuple(found)))
         return
     out.table(_IN_FORCE, [_floor_row(one) for one in found])
 
@@ -41,7 +42,7 @@ def in_force(output: str, found: Sequence[Baseline]) -> None:
 def measured(output: str, found: Sequence[Learned]) -> None:
     """The floors beside what the nodes measured."""
     if output != "table":
-        out.emit(output, "baselines_measured", {"baselines": [_document(one) for one in found]})
+        out.emit_document(output, "baselines_measured", MeasuredBaselinesDocument(tuple(map(_document, found))))
         return
     out.table(_MEASURED, [_measured_row(one) for one in found])
 
@@ -66,19 +67,19 @@ def _entry(baseline: Baseline) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value not in (None, "", 0.0, {})}
 
 
-def _document(one: Learned) -> dict[str, Any]:
-    return {
-        "floor": _entry(one.floor),
-        "declared": not is_first(one.floor),
-        "class": asdict(one.device_class),
-        "nodes": dict(one.nodes),
-        "median": one.median,
-        "spread": one.spread,
-        "learned": _entry(one.proposal) if one.proposal else None,
-        "expected": _entry(one.expected) if one.expected else None,
-        "refusal": one.refusal.value if one.refusal else None,
-        "clusters": [asdict(cluster) for cluster in one.clusters],
-    }
+def _document(one: Learned) -> MeasuredBaseline:
+    return MeasuredBaseline(
+        floor=one.floor,
+        declared=not is_first(one.floor),
+        class_=one.device_class,
+        nodes=dict(one.nodes),
+        median=one.median,
+        spread=one.spread,
+        learned=one.proposal,
+        expected=one.expected,
+        refusal=one.refusal,
+        clusters=one.clusters,
+    )
 
 
 def _why_not(one: Learned) -> str:

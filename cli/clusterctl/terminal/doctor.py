@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterctl.model.site_documents import DoctorDocument
 from clusterctl.terminal import out
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def checks(output: str, found: Sequence[Check]) -> None:
         rows = [(_verdict(c), c.name, c.found, "" if c.ok else c.hint) for c in found]
         out.table(("", "CHECK", "FOUND", "HINT"), rows)
     else:
-        out.emit(output, "doctor", {"checks": [{**asdict(c), "hint": "" if c.ok else c.hint} for c in found]})
+        out.emit_document(output, "doctor", DoctorDocument(tuple(replace(c, hint="") if c.ok else c for c in found)))
 
 
 def _verdict(check: Check) -> str:

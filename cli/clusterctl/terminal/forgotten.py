@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.model.state_documents import ForgetDocument, ForgottenNode
 from clusterctl.terminal import out
 from clusterctl.terminal.names import fold_names
 from clusterctl.terminal.safe_text import printable
@@ -24,4 +25,4 @@ def show_forgotten(nodes: Sequence[NodeRecord], output: str) -> None:
     if output == "table":
         out.table(("NODE", "WAS", "REASON"), [(n.name, n.state.value, printable(n.reason)) for n in nodes])
     else:
-        out.emit(output, "forget", {"nodes": [{"name": n.name, "state": n.state.value, "reason": n.reason} for n in nodes]})
+        out.emit_document(output, "forget", ForgetDocument(tuple(ForgottenNode(n.name, n.state, n.reason) for n in nodes)))

@@ -1,11 +1,12 @@
-"""The result of `drain` and `release`: a line per node, or the document named after the verb; on stderr what was refused, and what still runs."""
+"""The result of `drain` and `release`: a line per node, or the document of the verb; on stderr what was refused, and what still runs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.move import MoveOutcome
+from clusterctl.model.state_documents import DrainDocument, DrainedNode, MovedNode, ReleaseDocument
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.model.move import Move, StillRunning
+    from clusterctl.model.state import State
 
 _WORDS = {MoveOutcome.MOVED: "", MoveOutcome.ALREADY: "already ", MoveOutcome.REFUSED: "still "}
 
@@ -23,15 +25,31 @@ def note_waiting(found: Mapping[str, str]) -> None:
         messages.note(f"{node}: waiting for {jobs}")
 
 
-def show_moves(verb: str, moves: Sequence[Move], output: str, running: StillRunning | None = None) -> ExitCode:
-    """Print it, with what still runs there if that was asked; returns the exit code: 2 if a node was refused."""
+def show_drained(moves: Sequence[Move], output: str, running: StillRunning) -> ExitCode:
+    """Print it, with what still runs there; returns the exit code: 2 if a node was refused."""
     if output == "table":
-        rows = [(m.node, m.from_state.value, f"{_WORDS[m.outcome]}{m.to_state.value}", printable(_reason(m))) for m in moves]
-        out.table(("NODE", "WAS", "IS", "REASON"), rows)
+        _table(moves)
     else:
-        out.emit(output, verb, {"nodes": [_json(m) | ({"running": _jobs(m, running)} if running else {}) for m in moves]})
-    if running:
-        _note_running(running)
+        out.emit_document(output, "drain", DrainDocument(tuple(DrainedNode(*_values(m), _jobs(m, running)) for m in moves)))
+    _note_running(running)
+    return _note_refused(moves)
+
+
+def show_released(moves: Sequence[Move], output: str) -> ExitCode:
+    """Print it; returns the exit code: 2 if a node was refused."""
+    if output == "table":
+        _table(moves)
+    else:
+        out.emit_document(output, "release", ReleaseDocument(tuple(MovedNode(*_values(m)) for m in moves)))
+    return _note_refused(moves)
+
+
+def _table(moves: Sequence[Move]) -> None:
+    rows = [(m.node, m.from_state.value, f"{_WORDS[m.outcome]}{m.to_state.value}", printable(_reason(m))) for m in moves]
+    out.table(("NODE", "WAS", "IS", "REASON"), rows)
+
+
+def _note_refused(moves: Sequence[Move]) -> ExitCode:
     refused = [m for m in moves if m.outcome is MoveOutcome.REFUSED]
     for move in refused:
         messages.failure(move.detail, move.hint)
@@ -54,6 +72,5 @@ def _reason(move: Move) -> str:
     return "refused" if move.outcome is MoveOutcome.REFUSED else move.detail
 
 
-def _json(move: Move) -> dict[str, Any]:
-    states = {"from": move.from_state.value, "state": move.to_state.value}
-    return {"name": move.node, **states, "outcome": move.outcome.value, "reason": move.detail, "reason_code": move.reason_code}
+def _values(move: Move) -> tuple[str, State, State, MoveOutcome, str, str]:
+    return move.node, move.from_state, move.to_state, move.outcome, move.detail, move.reason_code

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.terminal.safe_text import printable
@@ -13,6 +14,7 @@ from clusterctl.terminal.safe_text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from _typeshed import DataclassInstance
     from rich.console import Console
 
 FORMATS = ("table", "json", "yaml")
@@ -33,6 +35,11 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
         sys.stdout.write(_yaml(data))
     else:
         sys.stdout.write(_json(data) + "\n")
+
+
+def emit_document(output: str, kind: str, document: DataclassInstance) -> None:
+    """Print a document of a class whose schema is generated. A field as `from_`, whose name is a word of Python, is printed without its underscore."""
+    emit(output, kind, asdict(document, dict_factory=lambda fields: {name.removesuffix("_"): value for name, value in fields}))
 
 
 def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clusterctl.model.site_documents import ListedProfile, ProfileCheckDocument, ProfileDocument, ProfilesDocument, RoleOfSpec, ShownSpec
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.names import counted
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def specs(output: str, groups: Sequence[SpecGroup], role: str | None = None) -> None:
     """Each distinct spec with its nodes; with `role`, only that role's variables."""
-    out.emit(output, "profile", {"specs": [_spec(g, role) for g in groups]})
+    out.emit_document(output, "profile", ProfileDocument(tuple(_spec(g, role) for g in groups)))
 
 
 def profiles(output: str, topology: Topology) -> None:
@@ -26,7 +27,7 @@ def profiles(output: str, topology: Topology) -> None:
     if output == "table":
         out.table(("PROFILE", "NODES"), [(p, str(n)) for p, n in rows])
     else:
-        out.emit(output, "profiles", {"profiles": [{"name": p, "nodes": n} for p, n in rows]})
+        out.emit_document(output, "profiles", ProfilesDocument(tuple(ListedProfile(p, n) for p, n in rows)))
 
 
 def checked(output: str, result: InventoryCheck) -> None:
@@ -38,18 +39,17 @@ def checked(output: str, result: InventoryCheck) -> None:
             f"ok: {counted(result.nodes, 'node')} with {counted(result.specs, 'distinct spec')}; profiles without a node: {', '.join(result.profiles) or 'none'}"
         )
     else:
-        out.emit(output, "profile_check", {"problems": [], "nodes": result.nodes, "specs": result.specs, "profiles": list(result.profiles)})
+        out.emit_document(output, "profile_check", ProfileCheckDocument((), result.nodes, result.specs, result.profiles))
 
 
 def show_problems(output: str, found: Sequence[Problem]) -> None:
     """The problems as a document; the error message shows them to people."""
     if output != "table":
-        out.emit(output, "profile_check", {"problems": [p.to_dict() for p in found]})
+        out.emit_document(output, "profile_check", ProfileCheckDocument(tuple(found)))
 
 
-def _spec(group: SpecGroup, role: str | None) -> dict[str, Any]:
+def _spec(group: SpecGroup, role: str | None) -> RoleOfSpec:
     spec = group.spec
-    head = {"profile": group.profile, "digest": spec.digest, "nodes": list(group.nodes)}
     if role is not None:
-        return {**head, "roles": {role: spec.roles[role]} if role in spec.roles else {}}
-    return {**head, "roles": dict(spec.roles), "gates": dict(spec.gates)}
+        return RoleOfSpec(group.profile, spec.digest, group.nodes, {role: spec.roles[role]} if role in spec.roles else {})
+    return ShownSpec(group.profile, spec.digest, group.nodes, dict(spec.roles), dict(spec.gates))

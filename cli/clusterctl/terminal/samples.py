@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from clusterctl.model.site_documents import ReadableTool, ToolsDocument
 from clusterctl.terminal import out
 
 if TYPE_CHECKING:
@@ -37,9 +38,8 @@ def show_samples(tool: str, source: str, samples: Sequence[Sample], output: str)
 
 def show_tools(tools: Mapping[str, str], aliases: Mapping[str, str], output: str) -> None:
     """List the tools that have a parser."""
-    names = {tool: sorted(a for a, t in aliases.items() if t == tool) for tool in tools}
+    found = tuple(ReadableTool(t, tuple(sorted(a for a, of in aliases.items() if of == t)), text) for t, text in tools.items())
     if output != "table":
-        body = [{"tool": t, "aliases": names[t], "reads": text} for t, text in tools.items()]
-        out.emit(output, "tools", {"tools": body})
+        out.emit_document(output, "tools", ToolsDocument(found))
         return
-    out.table(("TOOL", "READS", "ALSO NAMED"), [(t, text, ", ".join(names[t])) for t, text in tools.items()])
+    out.table(("TOOL", "READS", "ALSO NAMED"), [(one.tool, one.reads, ", ".join(one.aliases)) for one in found])

@@ -8,6 +8,7 @@ from clusterctl.core.plan import plan_exit_code
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.state import State
+from clusterctl.model.state_documents import NodeToProvision, ProvisionPlanDocument
 from clusterctl.model.verdict import ReasonKind
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.names import counted, fold_names
@@ -104,19 +105,12 @@ def show_provision_plan(plan: Plan, output: str = "") -> None:
         show_summary = out.print_text if output else messages.note
         show_summary(text)
     else:
-        out.emit(output, "provision-plan", {"exit_code": int(plan_exit_code(plan)), "nodes": [_plan_json(n) for n in plan.nodes]})
+        document = ProvisionPlanDocument(int(plan_exit_code(plan)), tuple(map(_to_provision, plan.nodes)))
+        out.emit_document(output, "provision-plan", document)
 
 
-def _plan_json(node: NodePlan) -> dict[str, Any]:
-    return {
-        "name": node.node,
-        "state": node.state.value,
-        "action": node.action.value,
-        "why": node.why,
-        "roles": list(node.roles),
-        "failing_checks": list(node.failing),
-        "exit_code": int(node.exit_code),
-    }
+def _to_provision(node: NodePlan) -> NodeToProvision:
+    return NodeToProvision(node.node, node.state, node.action, node.why, node.roles, node.failing, int(node.exit_code))
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
@@ -20,6 +20,7 @@ from clusterctl.model.part import Part, PartRow
 from clusterctl.model.power import Boot, PowerOutcome, PowerReport
 from clusterctl.model.run_comparison import NodeEvidence, RunEvidence
 from clusterctl.model.shard import RunsOverview, Shard, Worker
+from clusterctl.model.state_documents import ShownReason
 from clusterctl.model.trouble import LemonAction, TroubleRecord
 from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.terminal.bmc import show_bmcs
@@ -32,8 +33,10 @@ from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
 from clusterctl.terminal.shards import show_queued, show_runs
+from clusterctl_lab.view_documents import LAB_DOCUMENTS
 from support.plain_yaml import load_yaml
-from support.roles import ROOT
+from support.schemas import schema
+from support.shown_documents import EXAMPLES, OTHER_FORMS, WHY
 from support.stores import a_finding, a_result, a_run
 from support.troubles import DEFAULT_LIMITS
 
@@ -77,7 +80,7 @@ BEFORE, AFTER = (
 COMPARISON = compare_runs(RunEvidence(a_run("r1"), "done", {"n1": BEFORE, "n2": BEFORE}), RunEvidence(a_run("r2"), "done", {"n1": AFTER}))
 SHARDS = (Shard("order-1", "east", "r12", ("n1",), "c", "ada", {"level": "quick", "roles": ["kernel"]}),)
 RUNS = RunsOverview((a_run("r1"),), {"r1": {"": 1, "apply": 2}}, SHARDS, (Worker("w1", "east", "c", 4),), "2026-03-14T09:30:12.000000Z")
-SHOWN: dict[str, Callable[[str], None]] = {
+SHOWN: dict[str, Callable[[str], object]] = EXAMPLES | {
     "power": lambda output: show_power("status", "run-1", POWER, output),
     "parts": lambda output: show_parts(["n1", "n2"], PARTS, output),
     "lemons": lambda output: show_lemons(LEMONS, DEFAULT_LIMITS, 20, output),
@@ -91,16 +94,8 @@ SHOWN: dict[str, Callable[[str], None]] = {
 }
 
 
-LISTS = {"lemons": "serials", "notices": "notices", "observed": "items"}
-
-
-def schema(kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "docs" / "reference" / "schemas" / f"{kind}.schema.json").read_text())
-    return found
-
-
 def test_every_generated_document_is_tested() -> None:
-    assert set(SHOWN) == set(DOCUMENTS)
+    assert set(SHOWN) == set(DOCUMENTS) | set(LAB_DOCUMENTS)
 
 
 @pytest.mark.parametrize("kind", SHOWN)
@@ -111,10 +106,30 @@ def test_a_document_follows_its_schema(kind: str, capsys: pytest.CaptureFixture[
     Draft202012Validator(schema(kind)).validate(document)
     with pytest.raises(ValidationError):
         Draft202012Validator(schema(kind)).validate({**document, "other": 1})
+    a_list = next(name for name, of in schema(kind)["properties"].items() if of.get("type") == "array")
     with pytest.raises(ValidationError):
-        Draft202012Validator(schema(kind)).validate({**document, LISTS.get(kind, "nodes"): [{"name": "n1"}]})
+        Draft202012Validator(schema(kind)).validate({**document, a_list: [{"name": "n1"}]})
     SHOWN[kind]("yaml")
     assert load_yaml(capsys.readouterr().out) == document
+
+
+@pytest.mark.parametrize("kind", OTHER_FORMS)
+def test_its_other_form_follows_the_same_schema(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    OTHER_FORMS[kind]("json")
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(schema(kind)).validate(document)
+    SHOWN[kind]("json")
+    assert document != json.loads(capsys.readouterr().out)
+
+
+def test_a_field_whose_name_is_a_word_of_python_is_printed_as_that_word(capsys: pytest.CaptureFixture[str]) -> None:
+    SHOWN["drain"]("json")
+    first, second = json.loads(capsys.readouterr().out)["nodes"]
+    assert (first["from"], first["running"], second["running"]) == ("admitted", "job 17", None)
+
+
+def test_a_reason_is_shown_as_all_documents_show_it() -> None:
+    assert {f.name for f in fields(ShownReason)} == set(WHY.to_json())
 
 
 def test_verdicts_are_printed_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
