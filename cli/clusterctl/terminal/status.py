@@ -12,6 +12,7 @@ from clusterctl.core.capacity import capacity_of, gpu_capacity_of
 from clusterctl.core.lifecycle import MAY_BE_SILENT
 from clusterctl.core.listed_nodes import listed_nodes
 from clusterctl.core.node_summary import node_summary
+from clusterctl.core.pool_contradictions import returned_by_others, taken_out_by_others
 from clusterctl.model.listed_node import ListedNode
 from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.rack_condition import RackCondition
@@ -68,6 +69,16 @@ def status_body(overview: Overview, hardware: Mapping[str, RecordedHardware]) ->
             }
             for u in overview.unfinished
         ],
+        "pool_contradictions": _contradictions(overview),
+    }
+
+
+def _contradictions(overview: Overview) -> dict[str, list[str]] | None:
+    if overview.members is None:
+        return None
+    return {
+        "out_and_jobs_may_start": [n.name for n in returned_by_others(overview)],
+        "admitted_and_no_job_starts": [n.name for n in taken_out_by_others(overview)],
     }
 
 

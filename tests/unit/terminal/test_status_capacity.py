@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 from clusterctl import main
 from clusterctl.adapters.pools import loader
 from clusterctl.adapters.store import Store, sqlite_reader
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_result import Outcome
 from clusterctl.model.node import Place
 from clusterctl.model.part import Part
 from clusterctl.model.state import State
@@ -19,7 +21,7 @@ from clusterctl.serve.api import BASE
 from support.asgi import ask
 from support.busy_pool import BusyPool
 from support.roles import ROOT
-from support.stores import a_node, a_run, bring, burn_in, fresh
+from support.stores import a_finding, a_node, a_run, bring, burn_in, findings, fresh
 from support.web_site import app_of
 
 if TYPE_CHECKING:
@@ -88,6 +90,20 @@ def test_the_api_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert ask(app, f"{BASE}/nodes/{GOOD}").json()["node"] == said["nodes"][0]
 
 
+@pytest.mark.parametrize("end", [s for s in NodeStatus if s is not NodeStatus.OK])
+def test_an_admitted_node_whose_last_validation_gave_no_findings_is_not_healthy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: NodeStatus
+) -> None:
+    with write_rack(tmp_path) as store:
+        store.save_findings(a_run().id, findings(node=GOOD, status=end, detail="why"))
+    said, fleet = status(tmp_path, capsys), ask(app_of(tmp_path), f"{BASE}/fleet").json()
+    assert (said["counts"]["healthy"], said["gpu_counts"]["healthy"], said["nodes"][0]["healthy"]) == (0, 0, False)
+    assert (fleet["counts"], fleet["gpu_counts"]) == (said["counts"], said["gpu_counts"])
+    with Store.open(f"sqlite:///{tmp_path}/clusterctl.db") as store:
+        store.save_findings(a_run().id, findings(a_finding(Outcome.FAIL), node=GOOD))
+    assert status(tmp_path, capsys)["counts"]["healthy"] == 1
+
+
 def test_a_part_that_was_replaced_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with write_rack(tmp_path) as store:
         present = [r.part for r in store.parts([OUT])]
@@ -134,19 +150,27 @@ def test_what_record_and_pool_contradict_each_other_in_is_named(
         "out in the record, and jobs may start there: r12-n02 (drained), r12-n04 (retired); `clusterctl drain NODE --to STATE` takes one out again\n"
         "admitted in the record, and the pool starts no job there: r12-n01; the scheduler shows who took it out\n"
     )
-    assert table(tmp_path, capsys, "--ask-pool", "-o", "json")[1] == notes
+    printed, on_stderr = table(tmp_path, capsys, "--ask-pool", "-o", "json")
+    assert on_stderr == notes
+    data = json.loads("\n".join(printed))
+    Draft202012Validator(SCHEMA).validate(data)
+    assert data["pool_contradictions"] == {"out_and_jobs_may_start": [OUT, GONE], "admitted_and_no_job_starts": [GOOD]}
     with Store.open(f"sqlite:///{tmp_path}/clusterctl.db") as store:
         pool = BusyPool(store, {})
         pool.admit(GOOD, "x")
         pool.remove(OUT, "x")
         pool.remove(GONE, "x")
     assert table(tmp_path, capsys, "--ask-pool")[1] == ""
+    nothing = {"out_and_jobs_may_start": [], "admitted_and_no_job_starts": []}
+    assert status(tmp_path, capsys, "--ask-pool")["pool_contradictions"] == nothing
+    assert status(tmp_path, capsys)["pool_contradictions"] is None
 
 
 def test_the_local_pool_does_not_know_what_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_rack(tmp_path).close()
     data = status(tmp_path, capsys, "--ask-pool")
     assert data["counts"]["in_use"] is None
+    assert data["pool_contradictions"] is None
     assert {n["in_use"] for n in data["nodes"]} == {None}
 
 
