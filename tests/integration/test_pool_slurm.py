@@ -364,6 +364,9 @@ def test_jobs_avoid_the_nodes_that_report_excludes(slurm: Slurm) -> None:
     excluded = hostlist([N1, N2, N4])
     assert excluded == "r12-n[01-02,04]"
     words = ("sbatch", "--test-only", "--nodes=1", "--wrap=true")
+    slurm.wait(
+        lambda: slurm.is_idle(N3), f"{N3} answers"
+    )  # the fixture may just have resumed it, and until it answers no job can be planned there
     assert f"on nodes {N3} in" in slurm.run(*words, f"--exclude={excluded}")
     assert "on nodes" in slurm.run(*words, "--exclude=")  # where all nodes pass, `report --hosts exclude` prints nothing
     assert "on nodes" not in slurm.run(*words, f"--exclude={hostlist([*NODES, ABSENT])}", check=False)

@@ -94,6 +94,10 @@ def test_options_take_precedence_and_are_relative_to_the_working_directory(tmp_p
         ("state_dir: ''\n", "state_dir: is empty"),
         ("state_dir: [a, b]\n", "state_dir: .* is not text"),
         ("database_url: 5\n", "database_url: 5 is not text"),
+        ("database_url: foo\n", "database_url: is not the URL of a database"),
+        ("inventory: [x]\ndatabase_url: sqlite:foo.db\n", r"clusterctl\.yml:2: database_url: is not the URL of a database"),
+        ("database_url: mysql://u:secret@h/db\n", "database_url: 'mysql' is neither sqlite nor postgresql"),
+        ("database_url: postgres://u@h/db\n", "database_url: 'postgres' is neither sqlite nor postgresql"),
         ("operator: [x]\n", "operator: .* is not text"),
         ("operator: 2026-01-01\n", "operator: .* is not text"),
         ("signing_key: true\n", "signing_key: True is not text"),
@@ -111,6 +115,7 @@ def test_invalid_files_are_errors(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says) as caught:
         config.read_config(start=tmp_path)
     assert caught.value.hint
+    assert "secret" not in str(caught.value)
 
 
 def test_modules_of_the_site_are_in_its_plugins_directory(tmp_path: Path) -> None:
@@ -167,12 +172,14 @@ def test_the_site_sets_the_breaker(tmp_path: Path, text: str, breaker: Breaker) 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.environment], ids=lambda key: key.name)
 def test_an_option_wins_over_the_environment_and_that_over_the_file(key: Key, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def found(**options: str) -> str:
-        return str(getattr(config.read_config(start=tmp_path, **options), key.name)).removeprefix(f"{tmp_path}/")  # type: ignore[arg-type]
+        value = str(getattr(config.read_config(start=tmp_path, **options), key.name))  # type: ignore[arg-type]
+        return value.removeprefix(f"{tmp_path}/").removeprefix(scheme)
 
+    scheme = "sqlite:///" if key.name == "database_url" else ""
     default = found()
-    write(tmp_path, f"{key.name}: of_file\n")
+    write(tmp_path, f"{key.name}: {scheme}of_file\n")
     assert found() == "of_file" != default
-    monkeypatch.setenv(key.environment, "of_environment")
+    monkeypatch.setenv(key.environment, f"{scheme}of_environment")
     assert found() == "of_environment"
     if key.name == "state_dir":
         assert found(state_dir=str(tmp_path / "of_option")) == "of_option"

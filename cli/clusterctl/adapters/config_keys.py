@@ -20,6 +20,7 @@ REBOOT_BUDGET = "50%"
 APPLY_ON_NODE = "node"
 _APPLY = (APPLY_ON_NODE, "ssh")
 CPU_QUOTA_PERCENT = 50
+_DATABASES = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
 _BUDGET = re.compile(r"[1-9][0-9]*|([1-9][0-9]?|100)%")
 _WEEK_MINUTES = 7 * 24 * 60
 _BREAKER = Breaker()
@@ -54,6 +55,18 @@ def _text(value: object) -> str:
     if value is None or value == "":
         return "is empty; leave the key out for its default"
     return "" if isinstance(value, str) else f"{value!r} is not text"
+
+
+def database_problem(kind: str) -> str:
+    """What is wrong with the part of a database's URL before `://`; empty if nothing is."""
+    return "" if kind in _DATABASES else f"{kind!r} is neither sqlite nor postgresql+psycopg"
+
+
+def _database(value: object) -> str:
+    if problem := _text(value):
+        return problem
+    kind, separator, _ = str(value).partition("://")
+    return database_problem(kind) if separator else "is not the URL of a database"
 
 
 def _texts(what: str) -> Callable[[object], str]:
@@ -151,8 +164,8 @@ KEYS = (
     ),
     Key(
         "database_url",
-        _TEXT,
-        _text,
+        {"type": "string", "pattern": f"^({'|'.join(map(re.escape, _DATABASES))})://"},
+        _database,
         "write database_url: sqlite:////absolute/path.db, or postgresql+psycopg://user@host/name",
         "SQLAlchemy URL",
         "",

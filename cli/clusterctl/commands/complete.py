@@ -98,6 +98,19 @@ def gates(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[
 
 
 @silent
+def tools(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The tools that `parse` reads."""
+    from clusterctl.core.parsers import TOOLS  # noqa: PLC0415 other completions do without
+
+    return matching(TOOLS, incomplete)
+
+
+def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, which the shell lists itself."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+@silent
 def roles(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The roles of clusterctl, of the site and of installed packages."""
     from clusterctl.adapters.site_content import is_role, role_dirs  # noqa: PLC0415

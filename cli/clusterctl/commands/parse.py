@@ -8,13 +8,14 @@ from pathlib import Path
 import rich_click as click
 
 from clusterctl.adapters.given_file import read_given
+from clusterctl.commands import complete
 from clusterctl.commands.options import output_option
 from clusterctl.model.errors import ConfigError, UsageProblemError
 
 
 @click.command("parse")
-@click.argument("tool", required=False)
-@click.argument("file", required=False)
+@click.argument("tool", required=False, shell_complete=complete.tools)
+@click.argument("file", required=False, shell_complete=complete.files)
 @click.option("--list", "list_tools", is_flag=True, help="List the tools that can be read.")
 @output_option
 def command(tool: str | None, file: str | None, list_tools: bool, output: str) -> int:

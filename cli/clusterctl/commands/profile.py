@@ -32,7 +32,7 @@ def list_(ctx: click.Context, *, inventory: Words, output: str) -> None:
 
 @command.command()
 @click.argument("target", metavar="TARGET|PROFILE", shell_complete=complete.targets)
-@click.option("--role", metavar="ROLE", help="Show the variables of this role only.")
+@click.option("--role", metavar="ROLE", shell_complete=complete.roles, help="Show the variables of this role only.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Format of the result.")
 @inventory_option
 @limit_option

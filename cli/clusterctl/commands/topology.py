@@ -28,4 +28,4 @@ def command(
     from clusterctl.terminal.scheduler_topology import show_topology  # noqa: PLC0415
 
     config = load_config(ctx, inventory, gates=False)
-    show_topology(list_hosts(config.inventory, target, limit=limit, vault_ids=vault_ids).hosts, kind)
+    show_topology(target, list_hosts(config.inventory, target, limit=limit, vault_ids=vault_ids).hosts, kind)

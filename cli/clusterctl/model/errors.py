@@ -225,6 +225,13 @@ class StoreError(ClusterctlError):
     exit_code = ExitCode.UNEXPECTED
 
 
+class DatabaseUrlError(StoreError):
+    """`database_url` is malformed, names a database of another kind, or one whose driver is not installed."""
+
+    template = "database_url {url} cannot be used: {detail}"
+    exit_code = ExitCode.CONFIG
+
+
 class StaleTokenError(StoreError):
     """Another worker has taken the shard: this one may not write any more."""
 

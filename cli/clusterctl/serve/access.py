@@ -21,6 +21,11 @@ Network = IPv4Network | IPv6Network
 _LEAST_TOKEN = 16
 # [address] or name, and a port
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^\s:\[\]@/]+))(?::[0-9]+)?")
+# RFC 9110, section 5.6.2.
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OF_EVERY_CLIENT = frozenset(
+    {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "cookie", "host", "referer", "user-agent", "via"}
+)
 
 
 class Denial(StrEnum):
@@ -70,6 +75,11 @@ def access_of(*, address: str, token: str | None, header: str, proxies: Sequence
         UsageProblemError: anyone could read, or the options contradict each other.
     """
     networks = tuple(_network(p) for p in proxies)
+    if header and not _HEADER.fullmatch(header):
+        raise UsageProblemError(detail=f"--trust-header {header!r} is not the name of a header", hint="for example X-Remote-User")
+    if header.lower() in _OF_EVERY_CLIENT:
+        detail = f"--trust-header {header}: clients send this header themselves, so everyone would be let in"
+        raise UsageProblemError(detail=detail, hint="name the header in which the proxy names the user, for example X-Remote-User")
     if networks and not header:
         raise UsageProblemError(detail="--proxy without --trust-header", hint="name the header in which the proxy names the user")
     if token is not None and len(token) < _LEAST_TOKEN:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.core.scheduler_topology import kubernetes_labels, slurm_block, slurm_tree, slurm_yaml
+from clusterctl.model.errors import ConfigError
 from clusterctl.terminal import out
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ FORMATS: dict[str, Callable[[Sequence[Host]], str]] = {
 }
 
 
-def show_topology(hosts: Sequence[Host], kind: str) -> None:
+def show_topology(target: str, hosts: Sequence[Host], kind: str) -> None:
     """Print it, by rack and slot.
 
     Raises:
-        ConfigError: the inventory contradicts itself, or the format cannot express it.
+        ConfigError: there is no node, the inventory contradicts itself, or the format cannot express it.
     """
+    if not hosts:
+        raise ConfigError(detail=f"no node matches {target!r}: a scheduler would lose its topology", hint="list the nodes in the inventory")
     out.print_text(FORMATS[kind](sorted(hosts, key=lambda h: (h.place.rack, h.place.slot, h.name))))

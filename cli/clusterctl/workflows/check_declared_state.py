@@ -41,14 +41,14 @@ def check_declared_state(
     """Check all nodes and all profiles; with `target`, its nodes only.
 
     Raises:
-        UnknownTargetError: no node matches `target`.
+        UnknownTargetError: no node matches `target`, or there is neither a node nor a profile.
         ConfigError: a layer cannot be used.
         SpecInvalidError: something is wrong; every problem is listed once, with file and line where it is written.
     """
     words = _Words(extra_vars=extra_vars, vault_ids=vault_ids)
     topology = None if target else list_hosts(config.inventory, vault_ids=vault_ids)
-    nodes, problems = _nodes(config, target or "all", words) if topology is None or topology.hosts else ((), ())
     profiles = topology.idle_profiles if topology else ()
+    nodes, problems = ((), ()) if profiles and topology and not topology.hosts else _nodes(config, target or "all", words)
     checks, store_problem = _known_checks(config, [n for n in nodes if n.spec.waivers or n.spec.observe])
     today = datetime.now(UTC).date()
     rendered = [*_gates(nodes), *(p for n in nodes for p in waiver_problems(n, checks.get(n.name, ()), today))]

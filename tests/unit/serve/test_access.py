@@ -94,6 +94,13 @@ def test_another_password_does_not(value: str) -> None:
     assert denial(BY_TOKEN, wire([("authorization", value)]), "127.0.0.1") is not None
 
 
+@pytest.mark.parametrize("header", ["X Y", "X-User:", "\u00e4", "X\n", "Host", "user-agent", "Accept"])
+def test_a_header_that_no_proxy_can_set_or_that_everyone_sends_is_refused(header: str) -> None:
+    with pytest.raises(UsageProblemError, match="--trust-header") as caught:
+        access_of(address="", token=None, header=header, proxies=())
+    assert "X-Remote-User" in caught.value.hint
+
+
 def test_of_two_headers_none_counts() -> None:
     assert denial(BY_TOKEN, wire([("authorization", f"Bearer {TOKEN}")] * 2), "127.0.0.1") is not None
 

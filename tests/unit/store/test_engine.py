@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from clusterctl import main
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect, store_errors
-from clusterctl.model.errors import StoreError
+from clusterctl.model.errors import DatabaseUrlError, StoreError
+from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +54,37 @@ def test_a_full_disk_is_not_taken_for_a_broken_one(
     found = failing(engine, "disk I/O error")
     assert message in str(found)
     assert hint in found.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "message", "hint"),
+    [
+        ("foo", "Could not parse", "sqlite:////absolute/path.db or postgresql+psycopg://"),
+        ("mysql://u:secret@h/db", "neither sqlite nor postgresql", "sqlite:////absolute/path.db or postgresql+psycopg://"),
+        ("postgresql+asyncpg://u:secret@h/db", "neither sqlite nor postgresql+psycopg", "postgresql+psycopg://"),
+        ("sqlite+nosuch:///x.db", "neither sqlite nor postgresql+psycopg", "sqlite:////absolute/path.db"),
+        ("postgresql+psycopg://u:se@cret@h/db", "more than one @", "@ is %40"),
+        ("postgresql+psycopg://u@h:port/db", "port", "postgresql+psycopg://"),
+    ],
+)
+def test_a_url_that_names_no_database_is_an_error_of_the_configuration(
+    url: str, message: str, hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLUSTERCTL_DATABASE_URL", url)
+    assert main.call(["status"]) == ExitCode.CONFIG
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert hint in printed
+    assert "[postgres]" not in printed
+    assert "secret" not in printed
+    assert "se@cret" not in printed
+
+
+def test_the_driver_of_postgresql_comes_with_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(DatabaseUrlError, match="the driver psycopg is not installed") as caught:
+        connect("postgresql+psycopg://u@h/db")
+    assert "pip install 'clusterctl[postgres]'" in caught.value.hint
 
 
 def test_a_host_that_has_no_address_is_no_defect_of_ours() -> None:

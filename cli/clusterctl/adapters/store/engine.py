@@ -16,9 +16,10 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, selec
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from clusterctl.adapters.config_keys import database_problem
 from clusterctl.adapters.store.sqlite_reader import has_file
 from clusterctl.adapters.store.tables import shards
-from clusterctl.model.errors import StaleTokenError, StoreError
+from clusterctl.model.errors import DatabaseUrlError, StaleTokenError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_S = 20
 _FENCE = "clusterctl_fence"
 _RETRY_S = 0.02
+_URL_HINT = "write database_url as sqlite:////absolute/path.db or postgresql+psycopg://user@host/name; in a password, @ is %40"
 # The write-ahead log and its index need this much.
 _LEAST_FREE_BYTES = 128 * 1024
 
@@ -38,7 +40,8 @@ def connect(url: str) -> Engine:
     """An engine for a SQLAlchemy URL; creates the directory of a SQLite file.
 
     Raises:
-        StoreError: malformed URL, missing driver, or the directory cannot be created.
+        DatabaseUrlError: malformed URL, another kind of database, or missing driver.
+        StoreError: the directory cannot be created.
     """
     try:
         parsed = _parse(url)
@@ -46,17 +49,19 @@ def connect(url: str) -> Engine:
             return _sqlite(parsed)
         return create_engine(parsed, pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError, ValueError) as e:
-        hint = "write database_url as sqlite:////absolute/path.db or postgresql+psycopg://user@host/name; in a password, @ is %40"
-        raise StoreError(path=url.rsplit("@", maxsplit=1)[-1], detail=str(e).splitlines()[0], hint=hint) from e
+        raise DatabaseUrlError(url=url.rsplit("@", maxsplit=1)[-1], detail=str(e).splitlines()[0], hint=_URL_HINT) from e
     except ImportError as e:
-        hint = "install the driver: pip install 'clusterctl[postgres]'"
-        raise StoreError(path=without_password(url), detail=f"the database driver is missing ({e.name})", hint=hint) from e
+        hint = "pip install 'clusterctl[postgres]'" if e.name == "psycopg" else _URL_HINT
+        raise DatabaseUrlError(url=without_password(url), detail=f"the driver {e.name} is not installed", hint=hint) from e
 
 
 def _parse(url: str) -> URL:
     if not url.startswith("sqlite") and url.count("@") > 1:  # part of the password would be taken for the host, and shown
         raise ArgumentError("more than one @: the password is not percent-encoded")
-    return make_url(url)
+    parsed = make_url(url)
+    if problem := database_problem(parsed.drivername):
+        raise ArgumentError(problem)
+    return parsed
 
 
 def _sqlite(url: URL) -> Engine:

@@ -21,12 +21,15 @@ def where(value: object) -> Place:
 
 
 def where_key(mapping: Mapping[Any, Any], key: object) -> Place:
-    """Where the value of `key` is written: a scalar knows itself, a container or boolean goes by its key."""
+    """Where the value of `key` is written: a scalar knows itself, a container or boolean goes by its key.
+
+    A container that replaced the value of another file goes by itself: the key is still that of the other file.
+    """
     value = mapping.get(key)
-    if not isinstance(value, (dict, list)) and where(value) != NOWHERE:
-        return where(value)
-    own = next((k for k in mapping if k == key), None)
-    return where(own) if where(own) != NOWHERE else where(value)
+    of_value, of_key = where(value), where(next((k for k in mapping if k == key), None))
+    if NOWHERE in (of_value, of_key):
+        return of_key if of_value == NOWHERE else of_value
+    return of_key if isinstance(value, (dict, list)) and of_key[0] == of_value[0] else of_value
 
 
 def where_path(raw: object, path: tuple[str | int, ...], start: Place) -> Place:

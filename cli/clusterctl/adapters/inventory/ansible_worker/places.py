@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import getpass
+import re
 import shlex
 from datetime import date
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -15,7 +17,8 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from clusterctl.core.observe import entry_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from urllib.parse import SplitResult
 
 CONNECTION = (
     "ansible_host",
@@ -41,19 +44,32 @@ OWN_VARIABLES = "own_variables"
 NAMES = ("node_roles", "waivers", "observe", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
 _MAX_PORT = 65535
+_PLACE_TEXTS = ("rack", "row", "su", "leaf", "spine", "nvlink_domain", "site")
+_ACCOUNT_TEXTS = (
+    "ansible_user",
+    "ansible_ssh_user",
+    "ansible_become_user",
+    "ansible_become_method",
+    "ansible_python_interpreter",
+    "ansible_connection",
+)
+_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_.])?")
 
 
 def connection(name: str, v: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `node.Connection`.
 
     Raises:
-        ValueError: a port is not a number, arguments cannot be split, a flag is not a boolean; the text names the variable.
+        ValueError: no machine can have the address, a port is not a number, arguments cannot be split, a flag is not a boolean; the text names the variable.
     """
     key = v.get("ansible_ssh_private_key_file") or v.get("ansible_private_key_file") or constants.DEFAULT_PRIVATE_KEY_FILE
     python = str(v.get("ansible_python_interpreter") or "auto")
     kind = str(v.get("ansible_connection") or "ssh")
+    host = v.get("ansible_host") or v.get("ansible_ssh_host")
+    if host and not is_address(host):
+        raise ValueError(f"ansible_host: {host!r} is not an address or a host name")
     return {
-        "host": str(v.get("ansible_host") or v.get("ansible_ssh_host") or name),
+        "host": str(host or name),
         "port": _port(v.get("ansible_port") or v.get("ansible_ssh_port") or constants.DEFAULT_REMOTE_PORT or 22),
         "user": str(v.get("ansible_user") or v.get("ansible_ssh_user") or constants.DEFAULT_REMOTE_USER or getpass.getuser()),
         "key_path": str(Path(str(key)).expanduser()) if key else None,
@@ -72,11 +88,17 @@ def place(v: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: rack_slot is not a number.
     """
-    texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "spine", "nvlink_domain", "site")}
     slot = v.get("rack_slot") or 0
-    if not str(slot).isdigit():
+    if not _is_number(slot):
         raise ValueError(f"rack_slot: {slot!r} is not an int")
-    return {**texts, "slot": int(slot)}
+    return {**{k: str(v.get(k) or "") for k in _PLACE_TEXTS}, "slot": int(slot)}
+
+
+def not_texts(v: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the names of places and accounts that are not text; each begins with the variable."""
+    for name in (*_PLACE_TEXTS, *_ACCOUNT_TEXTS):
+        if not _is_text(value := v.get(name) or ""):
+            yield f"{name}: {value!r} is not text"
 
 
 def rail_leaves(v: Mapping[str, Any]) -> dict[str, str]:
@@ -97,16 +119,69 @@ def labels(v: Mapping[str, Any]) -> dict[str, str]:
     return _texts("node_labels", v.get("node_labels") or {}, "name to value")
 
 
-def bmc_url(v: Mapping[str, Any]) -> dict[str, str]:
-    """The URL of the BMC, without an account that somebody wrote into it."""
-    url = urlsplit(str(v.get("bmc_url") or ""))
-    return {"bmc_url": urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2]))}
+def bmc_url(v: Mapping[str, Any]) -> str:
+    """The URL of the BMC, without an account that somebody wrote into it.
+
+    Raises:
+        ValueError: it names no machine; the text has no part of it, as it may have a password.
+    """
+    given = v.get("bmc_url") or ""
+    url = _url_parts(given)
+    if given and (url is None or url.scheme != "https" or not is_address(url.hostname)):
+        raise ValueError("bmc_url: is not a URL like https://198.51.100.11")
+    return urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2])) if url else ""
+
+
+def bmc_url_to_use(v: Mapping[str, Any]) -> str:
+    """The same, for a node whose BMC is to be reached.
+
+    Raises:
+        ValueError: it holds an account.
+    """
+    without = bmc_url(v)
+    if without and "@" in str(v["bmc_url"]):
+        raise ValueError("bmc_url: holds an account; set bmc_user and bmc_password instead")
+    return without
+
+
+def is_address(host: object) -> bool:
+    """Whether it can be an IP address or the name of a machine; digits and dots alone are an address."""
+    text = str(host).rpartition("%")[0] or str(host) if isinstance(host, str) else ""
+    if _NAME.fullmatch(text) and text.strip("0123456789."):
+        return True
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _url_parts(value: object) -> SplitResult | None:
+    """None where it is none: brackets without an IPv6 address, a port that is not a number."""
+    try:
+        url = urlsplit(value if isinstance(value, str) else "")
+        _ = url.port
+    except ValueError:
+        return None
+    return url
 
 
 def _texts(name: str, value: Any, what: str) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError(f"{name}: {value!r} is not a mapping of {what}")  # noqa: TRY004 one kind of error per value
-    return {str(k): str(v) for k, v in value.items()}
+    wrong = next((k for k, one in value.items() if not _is_text(one)), None)
+    if wrong is not None:
+        raise ValueError(f"{name}: {wrong}: {value[wrong]!r} is not text")
+    return {str(k): str(one) for k, one in value.items()}
+
+
+def _is_text(value: object) -> bool:
+    """YAML reads a name of digits as a number; a list or a truth value is not a name."""
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return str(value).isascii() and str(value).isdigit()
 
 
 def waivers(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ...], str]]]:
@@ -149,7 +224,7 @@ def _is_date(text: str) -> bool:
 
 
 def _port(value: Any) -> int:
-    if not str(value).isdigit() or not 0 < int(value) <= _MAX_PORT:
+    if not _is_number(value) or not 0 < int(value) <= _MAX_PORT:
         raise ValueError(f"ansible_port: {value!r} is not a port")
     return int(value)
 

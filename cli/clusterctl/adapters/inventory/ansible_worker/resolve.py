@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.session import Session
     from clusterctl.adapters.inventory.wire import WorkerRequest
 
+_SHOWN = {"place": places.place, "labels": places.labels, "rail_leaves": places.rail_leaves, "bmc_url": places.bmc_url}
+_USED = {**_SHOWN, "bmc_url": places.bmc_url_to_use}
+
 
 class Resolution:
     """One resolution of some hosts."""
@@ -96,7 +99,7 @@ class Resolution:
         nodes, connections = [], {}
         for host in self._hosts:
             alone = self._alone(own_values, host, places.NAMES)
-            node = self._host(host, alone) | self._reach(host, alone)
+            node = self._host(host, alone, _USED) | self._reach(host, alone)
             connections[str(host.name)] = (host, node["connection"])
             names = self._role_names(host, alone, set(roles))
             self._check_secrets(host, [s for n in names for s in secrets[n]])
@@ -125,9 +128,11 @@ class Resolution:
         self._problems += [Problem(p.path, p.message, p.file, p.line, (str(host.name),)) for p in rendered.problems]
         return rendered.values
 
-    def _host(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
+    def _host(self, host: Any, alone: dict[str, Any], readers: Mapping[str, Callable[[Mapping[str, Any]], Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {"name": str(host.name), "groups": list(self._variables.groups(host)), "place": {}}
-        for key, read in (("place", places.place), ("labels", places.labels), ("rail_leaves", places.rail_leaves)):
+        for text in places.not_texts(alone):
+            self._bad_value(host, text)
+        for key, read in readers.items():
             try:
                 found[key] = read(alone)
             except ValueError as e:
@@ -137,7 +142,7 @@ class Resolution:
     def _shown(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
         """A host without its spec, with the addresses of the node and its BMC."""
         address = str(alone.get("ansible_host") or alone.get("ansible_ssh_host") or host.name)
-        return self._host(host, alone) | {"address": address} | places.bmc_url(alone)
+        return self._host(host, alone, _SHOWN) | {"address": address}
 
     def _reach(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
         connection: dict[str, Any] = {"kind": "none"}
@@ -153,7 +158,7 @@ class Resolution:
             for way, message in problems:
                 found = where_path(raw, way, self._variables.place(host, name))
                 self._problems.append(Problem(name + "".join(f"[{i}]" for i in way), message, *found, (str(host.name),)))
-        return {"connection": connection, **lists, "bmc_url": str(alone.get("bmc_url") or "")}
+        return {"connection": connection, **lists}
 
     def _has_become_password(self, host: Any) -> bool:
         """Whether one is set, unread: a node holds no secret."""
