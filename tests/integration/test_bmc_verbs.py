@@ -78,7 +78,7 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Site]:
 def test_off_on_and_reboot_of_a_drained_node(site: Site) -> None:
     code, _, err = site.run("power", "off", "n1")
     assert (code, site.bmc.resets) == (ExitCode.USAGE, [])
-    assert "n1 is registered: it cannot become switched off" in err
+    assert "n1 is registered: it cannot be switched off" in err
     assert "clusterctl drain n1 --reason" in err
     assert site.run("drain", "n1", "--reason", "test", "--force", "--wait", layers=False)[0] == 0
     (off,) = site.json("power", "off", "n1")["nodes"]

@@ -173,7 +173,7 @@ def test_draining_the_whole_pool_needs_force(rack: tuple[Store, RunRow], capsys:
 def test_releasing_an_admitted_node_is_refused(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["release", "r12-n01"]) == 2
     output = capsys.readouterr().err
-    assert "error: r12-n01 is admitted: it cannot become released" in output
+    assert "error: r12-n01 is admitted: it cannot be released" in output
     assert "hint: `clusterctl drain r12-n01" in output
 
 

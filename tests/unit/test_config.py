@@ -98,6 +98,9 @@ def test_options_take_precedence_and_are_relative_to_the_working_directory(tmp_p
         ("inventory: [x]\ndatabase_url: sqlite:foo.db\n", r"clusterctl\.yml:2: database_url: is not the URL of a database"),
         ("database_url: mysql://u:secret@h/db\n", "database_url: 'mysql' is neither sqlite nor postgresql"),
         ("database_url: postgres://u@h/db\n", "database_url: 'postgres' is neither sqlite nor postgresql"),
+        ("operator: '  '\n", "operator: is empty"),
+        ('operator: "a\\nb"\n', "operator: .* has a control character"),
+        ("state_dir: ' '\n", "state_dir: is empty"),
         ("operator: [x]\n", "operator: .* is not text"),
         ("operator: 2026-01-01\n", "operator: .* is not text"),
         ("signing_key: true\n", "signing_key: True is not text"),
@@ -185,6 +188,22 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(key: Key, tm
         assert found(state_dir=str(tmp_path / "of_option")) == "of_option"
     monkeypatch.setenv(key.environment, "")
     assert found() == "of_file"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("CLUSTERCTL_OPERATOR", "  ", "CLUSTERCTL_OPERATOR: is empty"),
+        ("CLUSTERCTL_OPERATOR", "a\x1b[2Jb", "CLUSTERCTL_OPERATOR: .* has a control character"),
+        ("CLUSTERCTL_STATE_DIR", " ", "CLUSTERCTL_STATE_DIR: is empty"),
+        ("CLUSTERCTL_DATABASE_URL", "foo", "CLUSTERCTL_DATABASE_URL: is not the URL of a database"),
+    ],
+)
+def test_a_variable_is_checked_as_the_file_is(name: str, value: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=says) as caught:
+        config.read_config(start=tmp_path)
+    assert "unset it" in caught.value.hint
 
 
 def test_a_file_in_another_encoding_is_an_error_with_its_line(tmp_path: Path) -> None:

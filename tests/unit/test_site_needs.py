@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,21 @@ def test_signatures_need_ssh_keygen(programs: Path, settings: dict[str, Path], r
     missing = shown(site(**settings))["ssh-keygen"]
     assert (missing.ok, missing.required, missing.found) == (False, required, "missing")
     assert "openssh-client" in missing.hint
+    assert set(shown(site(**settings))) == {"ssh-keygen"}
     install(programs, "ssh-keygen")
     assert shown(site(**settings))["ssh-keygen"].ok
+
+
+def test_the_key_must_sign_and_the_list_must_be_there(tmp_path: Path) -> None:
+    missing = shown(site(signing_key=tmp_path / "nosuch", allowed_signers=tmp_path / "nosuch_list"))
+    assert (missing["signing key"].ok, missing["signing key"].required) == (False, True)
+    assert "check signing_key in clusterctl.yml" in missing["signing key"].hint
+    assert (missing["allowed signers"].ok, missing["allowed signers"].required) == (False, False)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True)
+    (tmp_path / "list").write_text("ada " + (tmp_path / "key.pub").read_text())
+    found = shown(site(signing_key=tmp_path / "key", allowed_signers=tmp_path / "list"))
+    assert found["signing key"].ok
+    assert found["allowed signers"].ok
 
 
 def test_the_pool_of_slurm_needs_its_commands(programs: Path) -> None:

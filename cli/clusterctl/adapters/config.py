@@ -151,7 +151,12 @@ class _Given:
 
     def value(self, name: str) -> object:
         key = BY_NAME[name]
-        return (os.environ.get(key.environment, "") if key.environment else "") or self.data.get(name, key.default)
+        over = os.environ.get(key.environment, "") if key.environment else ""
+        if not over:
+            return self.data.get(name, key.default)
+        if problem := key.problem(over):
+            raise ConfigError(detail=f"{key.environment}: {problem}", hint=f"correct it, or unset it; as in clusterctl.yml: {key.hint}")
+        return over
 
     def text(self, name: str) -> str:
         return str(self.value(name))

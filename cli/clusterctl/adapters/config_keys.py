@@ -52,9 +52,15 @@ class Key:
 
 
 def _text(value: object) -> str:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value.strip()):
         return "is empty; leave the key out for its default"
     return "" if isinstance(value, str) else f"{value!r} is not text"
+
+
+def _name(value: object) -> str:
+    if problem := _text(value):
+        return problem
+    return "" if str(value).isprintable() else f"{value!r} has a control character"
 
 
 def database_problem(kind: str) -> str:
@@ -175,7 +181,7 @@ KEYS = (
     Key(
         "operator",
         _TEXT,
-        _text,
+        _name,
         "write operator: NAME, in quotes where it is a number",
         "the person or system that acts, for the record",
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import rich_click as click
@@ -18,4 +19,4 @@ def command(folder: Path, *, lab: bool) -> None:
     for file in write_site(folder, lab=lab):
         out.print_text(str(file))
     then = "clusterctl lab up rack-12" if lab else "clusterctl doctor && clusterctl profile check"
-    messages.note(f"next: cd {folder} && {then}")
+    messages.note(f"next: cd {shlex.quote(str(folder))} && {then}")

@@ -149,6 +149,12 @@ class IllegalTransitionError(ClusterctlError):
     exit_code = ExitCode.USAGE
 
 
+class ActionRefusedError(IllegalTransitionError):
+    """The state of a node does not allow what is to be done with it."""
+
+    template = "{node} is {current}: it cannot be {wanted}"
+
+
 class JobsRunError(ClusterctlError):
     """The pool says that jobs still run on nodes, or does not say that none does. No node was touched."""
 

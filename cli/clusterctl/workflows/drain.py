@@ -11,7 +11,7 @@ from clusterctl.adapters.pools.read_back import is_member, take_out
 from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
-from clusterctl.model.errors import IllegalTransitionError, PoolError
+from clusterctl.model.errors import ActionRefusedError, IllegalTransitionError, PoolError
 from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.repair import NO_REPAIR
 from clusterctl.model.state import State
@@ -147,5 +147,6 @@ def _already(node: NodeRecord, *, again: bool = False) -> Move:
 
 
 def _refused(node: NodeRecord, wanted: str) -> Move:
-    error = IllegalTransitionError(node=node.name, current=node.state.value, wanted=wanted, hint=next_action(node.name, node.state))
+    kind = IllegalTransitionError if wanted in set(State) else ActionRefusedError
+    error = kind(node=node.name, current=node.state.value, wanted=wanted, hint=next_action(node.name, node.state))
     return Move(node.name, node.state, node.state, str(error), MoveOutcome.REFUSED, error.hint, node.reason_code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.model.errors import IllegalTransitionError
+from clusterctl.model.errors import ActionRefusedError
 from clusterctl.model.state import State
 from clusterctl.workflows.run import RunStart, recorded_run
 
@@ -21,7 +21,7 @@ def forget(store: Store, pool: Pool, nodes: Sequence[NodeRecord], *, target: str
     """Delete nodes; what they were is kept in the run directory of this.
 
     Raises:
-        IllegalTransitionError: one of them is admitted or in the pool; none was deleted.
+        ActionRefusedError: one of them is admitted or in the pool; none was deleted.
         LeaseHeldError: a run works on one of them; none was deleted.
         StoreError: nothing was deleted.
     """
@@ -38,7 +38,7 @@ def _refuse_admitted(nodes: Sequence[NodeRecord], members: Collection[str]) -> N
         if node.state is State.ADMITTED or node.name in members:
             current = node.state.value if node.state is State.ADMITTED else f"{node.state.value}, but in the pool"
             hint = f"`clusterctl drain {node.name} --reason ...` first"
-            raise IllegalTransitionError(node=node.name, current=current, wanted="forgotten", hint=hint)
+            raise ActionRefusedError(node=node.name, current=current, wanted="forgotten", hint=hint)
 
 
 def _json(node: NodeRecord) -> dict[str, str]:

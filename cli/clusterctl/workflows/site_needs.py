@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.job_queue import INSTALL_QUEUE, queue_library
 from clusterctl.adapters.programs import command_check, program_check
+from clusterctl.adapters.signing import signer
 from clusterctl.adapters.ssh.proxy_programs import proxy_programs
 from clusterctl.adapters.store.engine import lacks_file, without_password
 from clusterctl.adapters.store.queued_racks import has_queued_racks
 from clusterctl.adapters.store.readable import require_readable_record
 from clusterctl.model.doctor_check import Check
-from clusterctl.model.errors import StoreError
+from clusterctl.model.errors import SigningError, StoreError
 from clusterctl.model.program import Program
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 def site_needs(config: Config, connections: Iterable[Connection]) -> Iterator[Check]:
     """The checks that apply; none where the site needs nothing of its own."""
     if config.signing_key or config.allowed_signers:  # a list of signers alone is for `admit --verify`
-        yield program_check(Program.SSH_KEYGEN, required=config.signing_key is not None)
+        tool = program_check(Program.SSH_KEYGEN, required=config.signing_key is not None)
+        yield tool
+        yield from _keys(config) if tool.ok else ()
     yield from _record(config.store_url)
     for program in proxy_programs(connections):
         yield command_check(f"ProxyCommand {program}", program, "install it, or correct ansible_ssh_common_args in the inventory")
@@ -32,6 +35,21 @@ def site_needs(config: Config, connections: Iterable[Connection]) -> Iterator[Ch
         if receiver.command:
             hint = "install it, or correct `events:` in clusterctl.yml; until then its events become dead letters"
             yield command_check(f"receiver {receiver.name}", receiver.command[0], hint, required=False)
+
+
+def _keys(config: Config) -> Iterator[Check]:
+    """That the key signs, and that the list is there: `provision` refuses to start without the first, `admit --verify` trusts nothing without the second."""
+    if config.signing_key:
+        try:
+            signer(config.signing_key)
+        except SigningError as e:
+            yield Check("signing key", ok=False, found=str(e), hint=e.hint)
+        else:
+            yield Check("signing key", ok=True, found=str(config.signing_key))
+    if config.allowed_signers:
+        ok = config.allowed_signers.is_file()
+        found = str(config.allowed_signers) if ok else f"{config.allowed_signers} is not a file"
+        yield Check("allowed signers", ok, found, "correct allowed_signers in clusterctl.yml", required=False)
 
 
 def _record(url: str) -> Iterator[Check]:

@@ -100,7 +100,7 @@ def test_only_drained_nodes_are_switched(config: Config, bmc: Bmc, action: Power
         run(config, action, node(NAMES[0]), state=state)
     assert refused.value.exit_code is ExitCode.USAGE
     current = (state or State.REGISTERED).value
-    assert f"r12-n01 is {current}: it cannot become {power_run._PARTICIPLES[action]}" in str(refused.value)
+    assert f"r12-n01 is {current}: it cannot be {power_run._PARTICIPLES[action]}" in str(refused.value)
     assert ("clusterctl release" if state is State.RMA else "clusterctl drain r12-n01 --reason") in refused.value.hint
     assert bmc.requests == []
 

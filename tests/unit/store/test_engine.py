@@ -70,14 +70,18 @@ def test_a_full_disk_is_not_taken_for_a_broken_one(
 def test_a_url_that_names_no_database_is_an_error_of_the_configuration(
     url: str, message: str, hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with pytest.raises(DatabaseUrlError) as caught:
+        connect(url)
+    assert caught.value.exit_code is ExitCode.CONFIG
+    assert message in str(caught.value)
+    assert hint in caught.value.hint
+    assert "[postgres]" not in caught.value.hint
     monkeypatch.setenv("CLUSTERCTL_DATABASE_URL", url)
     assert main.call(["status"]) == ExitCode.CONFIG
     printed = capsys.readouterr().err
-    assert message in printed
-    assert hint in printed
-    assert "[postgres]" not in printed
-    assert "secret" not in printed
-    assert "se@cret" not in printed
+    for text in (printed, str(caught.value)):
+        assert "secret" not in text
+        assert "se@cret" not in text
 
 
 def test_the_driver_of_postgresql_comes_with_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

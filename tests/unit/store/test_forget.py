@@ -67,7 +67,7 @@ def test_a_forgotten_node_can_be_registered_again(tmp_path: Path) -> None:
 def test_with_an_admitted_node_no_node_is_forgotten(tmp_path: Path) -> None:
     store, _ = provisioned_rack(tmp_path)
     before = {n: rows(store, n) for n in NAMES}
-    with pytest.raises(IllegalTransitionError, match=r"r12-n01 is admitted: it cannot become forgotten"):
+    with pytest.raises(IllegalTransitionError, match=r"r12-n01 is admitted: it cannot be forgotten"):
         forget_nodes(store, tmp_path, SLOW[0], NAMES[0])
     with pytest.raises(IllegalTransitionError):
         store.forget([SLOW[0], NAMES[0]])

@@ -161,7 +161,7 @@ def test_what_record_and_pool_contradict_each_other_in_is_named(
         pool.remove(OUT, "x")
         pool.remove(GONE, "x")
     assert table(tmp_path, capsys, "--ask-pool")[1] == ""
-    nothing = {"out_and_jobs_may_start": [], "admitted_and_no_job_starts": []}
+    nothing: dict[str, list[str]] = {"out_and_jobs_may_start": [], "admitted_and_no_job_starts": []}
     assert status(tmp_path, capsys, "--ask-pool")["pool_contradictions"] == nothing
     assert status(tmp_path, capsys)["pool_contradictions"] is None
 

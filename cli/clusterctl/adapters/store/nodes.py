@@ -10,7 +10,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.core.lifecycle import next_action
-from clusterctl.model.errors import IllegalTransitionError
+from clusterctl.model.errors import ActionRefusedError
 from clusterctl.model.records import NodeRecord
 from clusterctl.model.repair import NO_REPAIR
 from clusterctl.model.state import State
@@ -95,7 +95,7 @@ class NodeRepository(Repository):
         """Delete nodes and all rows that refer to them, in one transaction. Runs and deduplicated findings stay.
 
         Raises:
-            IllegalTransitionError: one of them is admitted.
+            ActionRefusedError: one of them is admitted.
         """
         with writing(self._engine) as connection:
             for part in slices(names):
@@ -103,7 +103,7 @@ class NodeRepository(Repository):
                 for row in connection.execute(states.with_for_update()):
                     if State(row.state) is State.ADMITTED:
                         hint = next_action(row.name, State.ADMITTED)
-                        raise IllegalTransitionError(node=row.name, current=row.state, wanted="forgotten", hint=hint)
+                        raise ActionRefusedError(node=row.name, current=row.state, wanted="forgotten", hint=hint)
                 for table in _REFERRING:
                     connection.execute(delete(table).where(table.c.node.in_(part)))
                 connection.execute(delete(t.nodes).where(t.nodes.c.name.in_(part)))

@@ -13,7 +13,7 @@ from clusterctl.adapters.pools.vacating import busy, busy_text
 from clusterctl.adapters.ssh.boot import read_boot
 from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.core.lifecycle import ABSENT, next_action
-from clusterctl.model.errors import IllegalTransitionError, JobsRunError, PoolError
+from clusterctl.model.errors import ActionRefusedError, JobsRunError, PoolError
 from clusterctl.model.exit_codes import worst
 from clusterctl.model.power import EXIT_CODES, PowerAction
 from clusterctl.model.state import State
@@ -57,7 +57,7 @@ def run_power(
     """The run's id, and how it ended for each node.
 
     Raises:
-        IllegalTransitionError: one of them is neither drained, in maintenance nor quarantined; none was touched.
+        ActionRefusedError: one of them is neither drained, in maintenance nor quarantined; none was touched.
         JobsRunError: jobs still run on one of them, or the pool does not say that none does, and `limits` do not force it; none was touched.
         LeaseHeldError: a run holds one of them; none was touched.
         ConfigError: the inventory cannot be used.
@@ -112,7 +112,7 @@ def _refuse(store: Store, nodes: Sequence[Node], action: PowerAction) -> None:
             continue
         drain = f"only drained nodes are switched: `clusterctl drain {record.name} --reason WHY` first"
         hint = next_action(record.name, record.state) if record.state in ABSENT else drain
-        raise IllegalTransitionError(node=record.name, current=record.state.value, wanted=_PARTICIPLES[action], hint=hint)
+        raise ActionRefusedError(node=record.name, current=record.state.value, wanted=_PARTICIPLES[action], hint=hint)
 
 
 def _refuse_busy(config: Config, store: Store, names: Sequence[str], action: PowerAction) -> None:
