@@ -46,7 +46,7 @@ def read_parameters(probe: Probe, tool: str, address: str, names: Sequence[str])
 def read_flash_firmware(probe: Probe, tool: str, address: str) -> str:
     """The version that the next reset of the adapter starts. Raises UnreadableToolError with the reason if nothing shows it.
 
-    The tool is asked only about an adapter of which the kernel tells nothing: an old one, or one that does not answer.
+    The tool is started only for an adapter that the kernel does not report: an old one, or one that does not answer.
     """
     stored = devlink.parse_stored_firmware(probe.run(devlink.INFO, timeout_s=DEVLINK_TIMEOUT_S).stdout).get(address)
     return stored or _read_firmware(probe, tool, address).flash

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from clusterctl.model.move import MoveOutcome  # noqa: TC001 pydantic reads the annotations when the schemas are generated
 from clusterctl.model.plan import PlannedAction  # noqa: TC001 as above
 from clusterctl.model.playbook_result import HostStatus, PlaybookStatus  # noqa: TC001
+from clusterctl.model.repair import Component, NextAction  # noqa: TC001
 from clusterctl.model.state import State  # noqa: TC001
 from clusterctl.model.verdict import ReasonKind  # noqa: TC001
 
@@ -19,6 +21,8 @@ class ShownReason:
         code: what it is about, for programs: `gate.rdma_pair`, `role.ofed`; the kind alone where nothing is named.
         text: for people, with what was found and expected.
         device: GPU or HCA; empty where it is the whole node.
+        component: the part that it is about, docs/reference/next-actions.md; empty where it is not stated.
+        next_action: what to do first, as listed there; empty where only the hint states it.
         hint: what to do next.
     """
 
@@ -26,6 +30,8 @@ class ShownReason:
     code: str
     text: str
     device: str
+    component: Component | Literal[""]
+    next_action: NextAction | Literal[""]
     hint: str
 
 

@@ -32,7 +32,8 @@ def _admitted(admission: Admission) -> AdmittedNode:
 
 
 def _shown(reasons: Iterable[Reason]) -> tuple[ShownReason, ...]:
-    return tuple(ShownReason(r.kind, r.code, r.text, r.device, r.hint) for r in reasons)
+    shown = ((r, r.first_repair) for r in reasons)
+    return tuple(ShownReason(r.kind, r.code, r.text, r.device, at.component or "", at.next_action or "", r.hint) for r, at in shown)
 
 
 def _lines(admission: Admission) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The firmware in the flash of an adapter: the kernel tells that of all at once, and flint is asked about those of which it does not."""
+"""The firmware in the flash of an adapter: the kernel reports that of all at once, and flint is started for the others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ADDRESSES = ("0000:18:00.0", "0000:29:00.0")
 FLINT = "Image type:            FS4\nFW Version:            28.46.1006\nPSID:                  MT_0000000838\n"
 
 
-def told(**versions: str) -> str:
-    """What the driver tells of the adapters a and b."""
+def reported(**versions: str) -> str:
+    """What the driver reports of the adapters a and b."""
     handles = {name: f"pci/{address}" for name, address in zip("ab", ADDRESSES, strict=True)}
     devices = {handles[name]: {"driver": "mlx5_core", "versions": {"stored": {"fw.version": text}}} for name, text in versions.items()}
     return json.dumps({"info": devices})
@@ -44,7 +44,7 @@ def read(node: CountingNode) -> list[str]:
 
 
 def test_one_question_to_the_kernel_answers_for_all_adapters(tmp_path: Path) -> None:
-    node = CountingNode(tmp_path, told(a="28.39.3560", b="28.43.1014"))
+    node = CountingNode(tmp_path, reported(a="28.39.3560", b="28.43.1014"))
     assert read(node) == ["28.39.3560", "28.43.1014"]
     assert node.started == ["devlink -j dev info"]
 
@@ -57,7 +57,7 @@ def test_one_question_to_the_kernel_answers_for_all_adapters(tmp_path: Path) -> 
         CommandResult(1, '{"info":{}}', "kernel answers: No data available\n"),
         # Before Linux 5.3 the driver has no such answer, and devlink lists no device.
         '{"info":{}}',
-        told(a="255.255.65535", b="0.0.0000"),
+        reported(a="255.255.65535", b="0.0.0000"),
     ],
 )
 def test_flint_is_asked_where_the_kernel_does_not_tell(answer: CommandResult | str, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_flint_is_asked_where_the_kernel_does_not_tell(answer: CommandResult | s
 
 
 def test_only_the_adapter_that_the_kernel_leaves_out_is_asked(tmp_path: Path) -> None:
-    node = CountingNode(tmp_path, told(a="28.39.3560"))
+    node = CountingNode(tmp_path, reported(a="28.39.3560"))
     assert read(node) == ["28.39.3560", "28.46.1006"]
     assert node.started == ["devlink -j dev info", f"flint -d {ADDRESSES[1]} query"]
 
