@@ -1,4 +1,4 @@
-"""devlink (iproute2): the firmware of every adapter by one question to the kernel; flint opens the PCI registers of one adapter after the other.
+"""devlink (iproute2): the firmware of every adapter by one query of the kernel; flint opens the PCI registers of one adapter after the other.
 
 `versions.stored` of mlx5_core is the version in the flash: the pending one, or the running one where none waits (torvalds/linux,
 mlx5/core/devlink.c, from 5.3 on, and the driver of DOCA). It reads the registers MCQS and MCQI of the boot image, as flint does where the
@@ -10,7 +10,7 @@ import re
 from typing import Any, Dict
 
 INFO = ("devlink", "-j", "dev", "info")
-# The driver's words for "no answer" from 7.0 on and in stable kernels, where the whole list failed before (torvalds/linux 10dc35f6a443).
+# The driver's values for "no answer" from 7.0 on and in stable kernels, where the whole list failed before (torvalds/linux 10dc35f6a443).
 _NO_ANSWER = ("0.0.0000", "255.255.65535")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -18,10 +18,12 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 def parse_stored_firmware(text: str) -> Dict[str, str]:
     """PCI address -> firmware in the flash of every adapter that reports it; empty if the text is no list of devices."""
     try:
-        devices = json.loads(text)
-    except ValueError:
+        devices = _below(json.loads(text), "info")
+    except (ValueError, RecursionError):
         return {}
-    stored = {handle: _below(said, "versions", "stored", "fw.version") for handle, said in dict(_below(devices, "info")).items()}
+    if not isinstance(devices, dict):
+        return {}
+    stored = {handle: _below(device, "versions", "stored", "fw.version") for handle, device in devices.items()}
     return {h.partition("/")[2]: v for h, v in stored.items() if h.startswith("pci/") and isinstance(v, str) and _is_version(v)}
 
 

@@ -10,13 +10,13 @@ import pytest
 from clusterctl_tools.devlink import parse_stored_firmware
 
 
-def said(stored: str, running: str = "28.39.3560") -> dict[str, Any]:
+def described(stored: str, running: str = "28.39.3560") -> dict[str, Any]:
     versions = {"fixed": {"fw.psid": "MT_0000000838"}, "running": {"fw.version": running, "fw": running}}
     return {"driver": "mlx5_core", "versions": {**versions, "stored": {"fw.version": stored, "fw": stored}}}
 
 
 def test_every_adapter_is_in_one_answer() -> None:
-    text = json.dumps({"info": {"pci/0000:18:00.0": said("28.46.1006"), "pci/0000:29:00.0": said("28.39.3560")}})
+    text = json.dumps({"info": {"pci/0000:18:00.0": described("28.46.1006"), "pci/0000:29:00.0": described("28.39.3560")}})
     assert parse_stored_firmware(text) == {"0000:18:00.0": "28.46.1006", "0000:29:00.0": "28.39.3560"}
 
 
@@ -30,8 +30,8 @@ def test_the_keys_of_an_older_kernel() -> None:
     "device",
     [
         # The driver could not read the version (torvalds/linux 10dc35f6a443).
-        said("255.255.65535"),
-        said("0.0.0000", "0.0.0000"),
+        described("255.255.65535"),
+        described("0.0.0000", "0.0.0000"),
         # The firmware has no such registers: the driver names only its board, or nothing.
         {"driver": "mlx5_core", "versions": {"fixed": {"fw.psid": "MT_0000000838"}}},
         {"driver": "mlx5_core"},
@@ -43,14 +43,30 @@ def test_the_keys_of_an_older_kernel() -> None:
     ],
 )
 def test_an_adapter_that_tells_nothing_hides_no_other(device: Any) -> None:
-    text = json.dumps({"info": {"pci/0000:18:00.0": device, "pci/0000:29:00.0": said("28.39.3560")}})
+    text = json.dumps({"info": {"pci/0000:18:00.0": device, "pci/0000:29:00.0": described("28.39.3560")}})
     assert parse_stored_firmware(text) == {"0000:29:00.0": "28.39.3560"}
 
 
-@pytest.mark.parametrize("text", ["", "kernel answers: No data available\n", "[]", "{}", '{"info": []}', '{"info": {"pci/0000:18:00.0": {'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "kernel answers: No data available\n",
+        "[]",
+        "{}",
+        '{"info": []}',
+        '{"info": [1]}',
+        '{"info": "x"}',
+        '{"info": {"pci/0000:18:00.0": {',
+    ],
+)
 def test_no_answer(text: str) -> None:
     assert parse_stored_firmware(text) == {}
 
 
+def test_text_of_any_depth_is_no_answer() -> None:
+    assert parse_stored_firmware("[" * 100_000) == {}
+
+
 def test_auxiliary_devices_are_no_adapters() -> None:
-    assert parse_stored_firmware(json.dumps({"info": {"auxiliary/mlx5_core.sf.2": said("28.39.3560")}})) == {}
+    assert parse_stored_firmware(json.dumps({"info": {"auxiliary/mlx5_core.sf.2": described("28.39.3560")}})) == {}
