@@ -67,6 +67,8 @@ def test_an_event_is_a_cloud_event_in_structured_mode(site: EventSite, hook: Web
         "reason": "gate_failed",
         "cause": "gate_failed",
         "reason_code": "gate.rdma_pair",
+        "component": "",
+        "next_action": "",
         "operator": "alice",
         "run_id": "",
     }

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +17,7 @@ from support.local_play import role_tasks, run_play
 from support.tool_container import GROUP, IMAGE, container, script
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 plugin = filter_plugin("gpu_tools_container")
 
@@ -89,14 +91,21 @@ def environment_of(folder: Path, **more: str) -> dict[str, str]:
     return kept | {"PATH": f"{folder}:{os.environ['PATH']}"} | more
 
 
+@pytest.fixture
+def work() -> Iterator[Path]:
+    """Not below /dev, as `tmp_path` may be: that is the container's own."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize(
     ("runtime", "gpus", "removal"),
     [("podman", "--device nvidia.com/gpu=all", "rm --force --ignore --time 0"), ("docker", "--gpus all", "rm --force")],
 )
-def test_a_program_runs_in_the_pinned_image(tmp_path: Path, runtime: str, gpus: str, removal: str) -> None:
+def test_a_program_runs_in_the_pinned_image(tmp_path: Path, work: Path, runtime: str, gpus: str, removal: str) -> None:
     file = program(tmp_path, script(runtime, arguments=["--volume=/opt/a b:/opt"]))
     environment = environment_of(tmp_path, NCCL_DEBUG="INFO", SECRET="x")
-    done = subprocess.run([file, "-b", "8 G"], env=environment, cwd=tmp_path, check=False, timeout=20)
+    done = subprocess.run([file, "-b", "8 G"], env=environment, cwd=work, check=False, timeout=20)
     assert done.returncode == 7
     run, removed = calls(tmp_path, 2)
     name = re.search(r"--name (clusterctl-all_reduce_perf-\d+) ", run)
@@ -107,7 +116,7 @@ def test_a_program_runs_in_the_pinned_image(tmp_path: Path, runtime: str, gpus: 
     for words in (gpus, "--pull never", "--entrypoint all_reduce_perf", "--pid host", "--network host", "--ipc host", "--uts host"):
         assert f" {words} " in run
     assert "--volume=/opt/a b:/opt" in run
-    assert f"--volume {tmp_path}:{tmp_path} --workdir {tmp_path}" in run
+    assert f"--volume {work}:{work} --workdir {work}" in run
     assert "/opt/site/topology.xml" not in run, "it does not exist here"
 
 
