@@ -215,22 +215,24 @@ def test_no_artefact_contains_a_secret(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "expected", "text"),
     [
-        "postgresql+psycopg://alice:{}@127.0.0.1:1/none",
-        "postgresql+psycopg://alice:{}@host:no-port/none",
-        "martian://alice:{}@host/none",
-        "alice:{}@host/none",
+        ("postgresql+psycopg://alice:{}@127.0.0.1:1/none", ExitCode.UNEXPECTED, "cannot use the state in"),
+        ("postgresql+psycopg://alice:{}@host:no-port/none", ExitCode.CONFIG, "database_url"),
+        ("martian://alice:{}@host/none", ExitCode.CONFIG, "'martian' is neither sqlite nor postgresql+psycopg"),
+        ("alice:{}@host/none", ExitCode.CONFIG, "is not the URL of a database"),
     ],
 )
 @pytest.mark.parametrize("words", [("status", "all", "-o", "json"), ("--debug", "drain", "all", "--reason", "a test")])
-def test_a_database_that_cannot_be_used_is_named_without_its_password(url: str, words: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_used_is_named_without_its_password(
+    url: str, expected: ExitCode, text: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
     address = url.format(quote(POSTGRES, safe=""))
     (tmp_path / "clusterctl.yml").write_text("state_dir: state\n")
     environment = {**os.environ, "CLUSTERCTL_DATABASE_URL": address}
     argv = [sys.executable, "-m", "clusterctl", *words]
     done = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == ExitCode.UNEXPECTED
-    assert "cannot use the state in" in done.stderr
+    assert done.returncode == expected
+    assert text in done.stderr
     assert SECRETS.leaks("output", done.stdout + done.stderr) == []
     assert SECRETS.in_files([tmp_path]) == []

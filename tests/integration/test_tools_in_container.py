@@ -6,7 +6,8 @@ import os
 import shutil
 import signal
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -14,9 +15,6 @@ from clusterctl_lab.image import ensure_image
 from clusterctl_lab.podman import CONTAINERS_CONF, podman
 from support.agents import until
 from support.tool_container import script
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
@@ -55,17 +53,19 @@ def programs(tmp_path: Path, image: str, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path / "bin"
 
 
-def test_a_program_sees_the_node_and_its_folder(programs: Path, tmp_path: Path) -> None:
+def test_a_program_sees_the_node_and_its_folder(programs: Path) -> None:
     code = "import os, sys; open('log', 'w').write(os.environ['NCCL_DEBUG']); print(os.getppid(), os.uname().nodename); sys.exit(3)"
     environment = {**os.environ, "NCCL_DEBUG": "INFO"}
-    done = subprocess.run(
-        [programs / "python3", "-c", code], cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 3, done.stderr
+    # Not below /dev, as `tmp_path` may be: that is the container's own.
+    with TemporaryDirectory() as work:
+        done = subprocess.run(
+            [programs / "python3", "-c", code], cwd=work, env=environment, check=False, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 3, done.stderr
+        assert (Path(work) / "log").read_text() == "INFO"
     parent, name = done.stdout.split()
     assert name == os.uname().nodename
     assert int(parent) > 1, "processes of the node are seen"
-    assert (tmp_path / "log").read_text() == "INFO"
 
 
 def test_the_program_ends_with_the_killed_script(programs: Path, tmp_path: Path) -> None:
