@@ -25,7 +25,7 @@ HEAD = f"""<!-- Written by scripts/document_schemas.py from the JSON schemas. --
 # Documents
 
 What verbs print with `-o json`, for scripts; `-o yaml` prints the same values. Each document has `schema_version` ({SCHEMA_VERSION}) and `kind`, and its schema allows no other fields.
-Fields without a value are empty or null; only `observed` of a finding in `validation` is left out then. Notes, warnings and errors go to stderr, and a command that fails before it
+Fields without a value are empty or null; of a finding in `validation`, `observed` is left out then, and so are `component` and `next_action` of one that is good. Notes, warnings and errors go to stderr, and a command that fails before it
 has a result prints no document: test the [exit code](exit-codes.md) first.
 
 | command | kind | schema |
