@@ -58,7 +58,7 @@ GATES = """
 ## Results of gates
 
 `result` is gate, rule, metric and reason. The first row that fits counts; one without a component leaves that to the next. An error code of the vendor counts before them in a failure; what a gate
-judges of a whole node, or of a GPU on one board with its processor, it states itself.
+judges of a whole node, or of a GPU on one board with its processor, it states itself. So can a site's gate, by `repair` of its results.
 
 | result | device | outcome | component | next_action |
 |---|---|---|---|---|
@@ -66,7 +66,7 @@ judges of a whole node, or of a GPU on one board with its processor, it states i
 CHECKS = """
 ## Checks
 
-By the id of a check without its items. `hardware.xid[N]` and `hardware.gpu[G].xid[N]` follow NVIDIA's XID catalogue.
+By the id of a check without its items. What a role has set is checked as `persisted`, `content` or `running`; a check of another name that no row has, as a site's own, states neither. `hardware.xid[N]` and `hardware.gpu[G].xid[N]` follow NVIDIA's XID catalogue.
 
 | check | found | outcome | component | next_action |
 |---|---|---|---|---|

@@ -19,6 +19,7 @@ from clusterctl_validators.finding import QUIET, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from clusterctl.model.drift import Deviation
     from clusterctl.model.gate_result import GateResult
     from clusterctl_validators.finding import Finding
 
@@ -105,6 +106,12 @@ def repair_of_finding(finding: Finding) -> Repair:
         return NO_REPAIR
     found = repair_of_check(finding.above or finding.check, finding.found, finding.outcome)
     return found if finding.hint else Repair(found.component)
+
+
+def repair_of_deviation(deviation: Deviation) -> Repair:
+    """Of a check that drift found to have failed, or could not run; as of its finding."""
+    found = repair_of_check(deviation.above or deviation.check, deviation.found)
+    return found if deviation.hint else Repair(found.component)
 
 
 def repair_of_check(check: str, found: str = "", outcome: Outcome = Outcome.FAIL) -> Repair:

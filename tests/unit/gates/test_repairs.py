@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -20,8 +21,11 @@ from clusterctl.model.repair import NO_REPAIR, Component, NextAction, Repair
 from clusterctl_validators.finding import QUIET, Finding, Severity
 from clusterctl_validators.xid_catalogue import CATALOGUE, HARMLESS, HINTS, Action
 from faults.rows import hint_words
+from support.roles import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from clusterctl.core.repairs import CheckRow, GateRow
 
 A = NextAction
@@ -104,7 +108,7 @@ def test_each_action_of_dcgm_is_the_one_that_its_text_names() -> None:
     known = {name: action for action, names in TABLE.dcgm.actions.items() for name in names}
     for action in dcgm_error_table().actions:
         if action.name not in ("as_xid", "read_output"):
-            assert action.name in known
+            assert known[action.name] in named(action.text), action.name
     assert {causes for group in TABLE.dcgm.components.values() for causes in group} <= {e.cause for e in dcgm_error_table().codes}
 
 
@@ -137,6 +141,34 @@ def test_a_check_with_a_cause_above_the_node_is_about_that() -> None:
 
 def test_a_check_without_a_hint_recommends_nothing() -> None:
     assert repair_of_finding(finding("infiniband.counters[mlx5_3]", Outcome.COULD_NOT_RUN, hint="")) == Repair(Component.ADAPTER)
+
+
+def test_a_check_of_a_site_or_of_what_no_role_sets_recommends_no_role() -> None:
+    assert repair_of_finding(finding("acme.fans")) == NO_REPAIR
+    assert repair_of_finding(finding("crash_evidence.dumps")) == Repair(Component.NODE)
+    assert repair_of_finding(finding("ofed.firmware[mlx5_0].running")) == Repair(Component.ADAPTER)
+
+
+@pytest.mark.parametrize("name", ["drift", "history", "judge", "provision", "status", "validation", "admit"])
+def test_schemas_have_all_codes_and_no_other(name: str) -> None:
+    text = (ROOT / "docs" / "reference" / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
+    for key, codes in (("component", Component), ("next_action", NextAction)):
+        enums = list(enums_of(json.loads(text), key))
+        assert enums
+        assert all(set(found) - {""} == {code.value for code in codes} for found in enums), key
+
+
+def enums_of(schema: Any, key: str) -> Iterator[list[str]]:
+    """The values of each field of a name; those of a class stand under its own."""
+    if isinstance(schema, dict):
+        for name, value in schema.items():
+            known = {"component": "Component", "next_action": "NextAction"}[key]
+            if name in (key, known) and isinstance(value, dict) and "enum" in value:
+                yield value["enum"]
+            yield from enums_of(value, key)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from enums_of(value, key)
 
 
 def test_what_a_role_sets_is_set_by_its_role() -> None:

@@ -11,6 +11,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.core.drift.policy import parse_policy
 from clusterctl.model.findings import NodeStatus
+from clusterctl.model.repair import Component
 from clusterctl.model.state import State
 from clusterctl.model.verdict import ReasonKind
 from clusterctl.workflows.drift import check_drift as drift_run
@@ -36,15 +37,15 @@ OWN = Finding("hardware.gpu[3].ecc", "hardware", Outcome.FAIL, Severity.MAJOR, "
 
 
 @pytest.mark.parametrize(
-    ("found", "cause", "exclusions"),
+    ("found", "cause", "component", "exclusions"),
     [
-        ((BEHIND, NAMED), ReasonKind.CHECK_SHARED, 0),
-        ((BEHIND, NAMED, OWN), ReasonKind.CHECK_FAILED, 1),
-        ((OWN,), ReasonKind.CHECK_FAILED, 1),
+        ((BEHIND, NAMED), ReasonKind.CHECK_SHARED, Component.NVSWITCH, 0),
+        ((BEHIND, NAMED, OWN), ReasonKind.CHECK_FAILED, Component.GPU, 1),
+        ((OWN,), ReasonKind.CHECK_FAILED, Component.GPU, 1),
     ],
 )
 def test_only_a_fault_of_its_own_is_an_exclusion(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: tuple[Finding, ...], cause: ReasonKind, exclusions: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: tuple[Finding, ...], cause: ReasonKind, component: Component, exclusions: int
 ) -> None:
     world = World(tmp_path, names=(N1,))
     world.run()
@@ -58,7 +59,7 @@ def test_only_a_fault_of_its_own_is_an_exclusion(
     drift_run.check_drift(config, [world.node(N1)], DriftOptions("r12", parse_policy("critical=drain,major=drain")), ValidationSettings())
     with Store.open(world.url) as store:
         last = store.history(N1)[-1]
-        assert (last.to_state, last.cause) == (State.DRAINED, cause)
+        assert (last.to_state, last.cause, last.component) == (State.DRAINED, cause, component)
         assert sum(r.days_90.exclusions for r in worst_serials(store, DEFAULT_LIMITS) if r.kind == "node") == exclusions
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.repairs import repair_of_check
+from clusterctl.core.repairs import repair_of_deviation
 from clusterctl.model.drift import DriftKind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def drift_document(run_id: str, target: str, report: DriftReport, actions: Itera
                 "found": d.found,
                 "expected_then": d.then,
                 "hint": d.hint,
-                **repair_of_check(d.above or d.check, d.found).to_json(),
+                **repair_of_deviation(d).to_json(),
                 "first_seen": d.first_seen,
                 "last_seen": d.last_seen,
             }

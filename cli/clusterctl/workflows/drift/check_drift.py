@@ -13,6 +13,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.core.after_boot import SETTLED_S
 from clusterctl.core.drift import compare, document, memory, policy
+from clusterctl.core.repairs import repair_of_deviation
 from clusterctl.model.drift import DriftAction, DriftKind, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
@@ -234,7 +235,7 @@ def _worst(report: DriftReport, names: Sequence[str]) -> dict[str, Reason]:
     worst_of = {n: min(report.of(n, DriftKind.DRIFT), key=lambda d: (bool(d.above), ranks.index(d.severity))) for n in names}
     kinds = {n: ReasonKind.CHECK_SHARED if d.above else ReasonKind.CHECK_FAILED for n, d in worst_of.items()}
     texts = {n: f"{d.check}: found {d.found or 'nothing'}, expected {d.expected}" for n, d in worst_of.items()}
-    return {n: Reason(kinds[n], texts[n], hint=d.hint, item=d.check) for n, d in worst_of.items()}
+    return {n: Reason(kinds[n], texts[n], hint=d.hint, item=d.check, repair=repair_of_deviation(d)) for n, d in worst_of.items()}
 
 
 def _drain(
