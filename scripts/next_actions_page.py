@@ -20,14 +20,15 @@ HEAD = """<!-- Written by scripts/next_actions_page.py from cli/clusterctl/core/
 # Parts and next actions
 
 Every result that is not good states two codes beside its text, for tickets and automation: `component`, the part that it is about, and `next_action`, what to do first. What follows if that does
-not help is in the hint. Either is empty where no field of the result determines it.
+not help is in the hint. Either is empty where no field of the result determines it. `component_name` is which part it is where that is not one of the node: `leaf-3, rail 2` of a switch, so that the nodes
+behind it are one ticket; empty otherwise, because the result has `node` and `device`.
 
 They are in the reasons of `provision` and `admit`, in the results of `burnin` and `judge`, in the findings of `validate` and `drift`, in `history`, all with `-o json`; of a node that was
 taken out they are recorded, and shown by `status -o json`, by the [API](../how-to/serve.md) and in [events](../how-to/events.md):
 
 <!-- runs-in: tests/unit/terminal/test_reason_codes.py -->
 ```sh
-clusterctl status            # to do: check_cable (adapter): r12-n02
+clusterctl status            # to do: check_cable (adapter): r12-n02; to do: check_switch (switch leaf-3, rail 2): r12-n[03-10]
 clusterctl status -o json
 ```
 

@@ -82,7 +82,8 @@ def of_gates(results: Iterable[GateResult]) -> tuple[Statement, ...]:
     found = []
     for r in (r for r in results if r.outcome in SHOWN and r.reason is not GateReason.LEFT_OUT):  # of a group, for what another gate says
         key = ".".join((r.gate, r.rule, r.metric, r.reason.value if r.reason else ""))
-        found.append(Statement(r.node, key, _device(r.device), r.outcome, repair_of_result(r), _named(r.hint)))
+        repair = repair_of_result(r)
+        found.append(Statement(r.node, key, repair.component_name or _device(r.device), r.outcome, repair, _named(r.hint)))
     return tuple(found)
 
 

@@ -26,6 +26,7 @@ def transition_event(row: TransitionRow, source: str, mask: Callable[[str], str]
         "cause": row.cause.value if row.cause else None,
         "reason_code": row.reason_code,
         "component": row.component,
+        "component_name": row.component_name,
         "next_action": row.next_action,
         "operator": row.operator,
         "run_id": row.run_id,

@@ -18,6 +18,7 @@ def node_summary(node: NodeRecord) -> NodeSummary:
         node.reason,
         node.reason_code,
         node.component,
+        node.component_name,
         node.next_action,
         node.owner,
         node.since,

@@ -14,7 +14,7 @@ class NodeSummary:
     Attributes:
         reason: why it is in this state.
         reason_code: what took it out, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`, `person` for a drain; empty where nobody and nothing took it out.
-        component: the part that this is about; next_action: what to do first, as in docs/reference/next-actions.md. Empty where it is not stated.
+        component: the part that this is about; component_name: which one, where it is not a part of the node; next_action: what to do first, as in docs/reference/next-actions.md. Empty where it is not stated.
         owner: the person who took it out; empty = nobody.
         since: when it entered its state.
         spec_digest: the declared state that was last applied.
@@ -28,6 +28,7 @@ class NodeSummary:
     reason: str
     reason_code: str
     component: str
+    component_name: str
     next_action: str
     owner: str
     since: str

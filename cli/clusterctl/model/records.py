@@ -22,7 +22,7 @@ class NodeRecord:
         groups: its inventory groups, nearest last.
         reason: why it is in this state.
         reason_code: what took it out, `Reason.code`; empty where nobody and nothing did, and before 0014.
-        component, next_action: the part that this is about and what to do first (`Repair`); empty where it is not stated, and before 0019.
+        component, component_name, next_action: the part that this is about and what to do first (`Repair`); empty where it is not stated, and before 0019.
         spec_digest: the declared state that was last applied (provisioned, admitted ...).
         declared_digest: the declared state when a run that held the node last read the inventory; differs from `spec_digest` when it changed since.
         last_run: id of the last run that included it.
@@ -50,6 +50,7 @@ class NodeRecord:
     nvlink_domain: str = ""
     reason_code: str = ""
     component: str = ""
+    component_name: str = ""
     next_action: str = ""
 
     @property
@@ -62,7 +63,7 @@ class NodeRecord:
 class TransitionRow:
     """One transition of one node. `epoch` is the node's after it; `cause` is why a run or a policy took it out, None for all others and before 0010.
 
-    `reason_code`, `component` and `next_action` are about what was found, as those of a `NodeRecord`.
+    `reason_code`, `component`, `component_name` and `next_action` are about what was found, as those of a `NodeRecord`.
     """
 
     id: int
@@ -78,6 +79,7 @@ class TransitionRow:
     cause: ReasonKind | None = None
     reason_code: str = ""
     component: str = ""
+    component_name: str = ""
     next_action: str = ""
 
 

@@ -58,24 +58,27 @@ class Repair:
 
     Attributes:
         component: what it is about; None where the result does not state it.
+        component_name: which one, where it is not a part of the node, such as `leaf-3, rail 2` of a switch; empty otherwise.
         next_action: what to do first; None where only the hint states it.
     """
 
     component: Component | None = None
     next_action: NextAction | None = None
+    component_name: str = ""
 
     def to_json(self) -> dict[str, str]:
         """As every document shows it: empty where it is not stated."""
-        return {"component": self.component or "", "next_action": self.next_action or ""}
+        return {"component": self.component or "", "component_name": self.component_name, "next_action": self.next_action or ""}
 
     def or_else(self, other: Repair) -> Repair:
         """With what the other states where this one does not."""
-        return Repair(self.component or other.component, self.next_action or other.next_action)
+        name = self.component_name or ("" if self.component else other.component_name)
+        return Repair(self.component or other.component, self.next_action or other.next_action, name)
 
     @classmethod
-    def of(cls, component: str, next_action: str) -> Repair:
+    def of(cls, component: str, component_name: str, next_action: str) -> Repair:
         """The reverse of `to_json`."""
-        return cls(Component(component) if component else None, NextAction(next_action) if next_action else None)
+        return cls(Component(component) if component else None, NextAction(next_action) if next_action else None, component_name)
 
 
 NO_REPAIR = Repair()

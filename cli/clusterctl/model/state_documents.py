@@ -22,6 +22,7 @@ class ShownReason:
         text: for people, with what was found and expected.
         device: GPU or HCA; empty where it is the whole node.
         component: the part that it is about, docs/reference/next-actions.md; empty where it is not stated.
+        component_name: which one, where it is not a part of the node; empty otherwise.
         next_action: what to do first, as listed there; empty where only the hint states it.
         hint: what to do next.
     """
@@ -31,6 +32,7 @@ class ShownReason:
     text: str
     device: str
     component: Component | Literal[""]
+    component_name: str
     next_action: NextAction | Literal[""]
     hint: str
 

@@ -87,7 +87,7 @@ class RackDocument:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleStep:
-    """A node changed its state; `cause` is why a run or a policy took it out, null for all others; `reason_code`, `component` and `next_action` are those of the node then."""
+    """A node changed its state; `cause` is why a run or a policy took it out, null for all others; `reason_code`, `component`, `component_name` and `next_action` are those of the node then."""
 
     at: str
     from_state: State
@@ -98,6 +98,7 @@ class LifecycleStep:
     cause: ReasonKind | None
     reason_code: str
     component: str
+    component_name: str
     next_action: str
 
 

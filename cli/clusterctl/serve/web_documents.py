@@ -73,7 +73,17 @@ def node_document(found: Overview, page: NodePage, hardware: Mapping[str, Record
         node=listed_nodes(found, (story.node,), hardware)[0],
         transitions=tuple(
             LifecycleStep(
-                s.at, s.from_state, s.to_state, s.operator, s.run_id, s.reason, s.cause, s.reason_code, s.component, s.next_action
+                s.at,
+                s.from_state,
+                s.to_state,
+                s.operator,
+                s.run_id,
+                s.reason,
+                s.cause,
+                s.reason_code,
+                s.component,
+                s.component_name,
+                s.next_action,
             )
             for s in story.transitions
         ),

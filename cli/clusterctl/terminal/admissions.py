@@ -32,8 +32,14 @@ def _admitted(admission: Admission) -> AdmittedNode:
 
 
 def _shown(reasons: Iterable[Reason]) -> tuple[ShownReason, ...]:
-    shown = ((r, r.first_repair) for r in reasons)
-    return tuple(ShownReason(r.kind, r.code, r.text, r.device, at.component or "", at.next_action or "", r.hint) for r, at in shown)
+    return tuple(map(_reason, reasons))
+
+
+def _reason(reason: Reason) -> ShownReason:
+    at = reason.first_repair
+    return ShownReason(
+        reason.kind, reason.code, reason.text, reason.device, at.component or "", at.component_name, at.next_action or "", reason.hint
+    )
 
 
 def _lines(admission: Admission) -> Iterator[str]:

@@ -49,6 +49,7 @@ def history_body(story: Story) -> dict[str, Any]:
                 "cause": s.cause.value if s.cause else None,
                 "reason_code": s.reason_code,
                 "component": s.component,
+                "component_name": s.component_name,
                 "next_action": s.next_action,
                 "spec_digest": s.spec_digest,
             }

@@ -130,9 +130,10 @@ def _to_do(nodes: Iterable[NodeRecord]) -> Iterator[str]:
     names: dict[tuple[str, str], list[str]] = {}
     for node in nodes:
         if node.next_action:
-            names.setdefault((node.next_action, node.component), []).append(node.name)
-    for (action, component), own in sorted(names.items(), key=lambda kv: (-len(kv[1]), kv[0])):
-        yield f"to do: {action}{f' ({component})' if component else ''}: {fold_names(own)}"
+            part = " ".join(filter(None, (node.component, printable(node.component_name))))
+            names.setdefault((node.next_action, part), []).append(node.name)
+    for (action, part), own in sorted(names.items(), key=lambda kv: (-len(kv[1]), kv[0])):
+        yield f"to do: {action}{f' ({part})' if part else ''}: {fold_names(own)}"
 
 
 def _use(busy: Mapping[str, str] | None, node: str) -> tuple[str, ...]:

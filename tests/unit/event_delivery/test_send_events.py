@@ -68,6 +68,7 @@ def test_an_event_is_a_cloud_event_in_structured_mode(site: EventSite, hook: Web
         "cause": "gate_failed",
         "reason_code": "gate.rdma_pair",
         "component": "",
+        "component_name": "",
         "next_action": "",
         "operator": "alice",
         "run_id": "",

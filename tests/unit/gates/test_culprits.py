@@ -13,10 +13,12 @@ from clusterctl.adapters.config import Config
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.gates.judging.own_history import usual_values
 from clusterctl.core.gates.planning.gate_plan import plan_again, plan_gates
+from clusterctl.core.repairs import repair_of_result
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.node import Place
 from clusterctl.model.own_history import PastResult
+from clusterctl.model.repair import Component, NextAction, Repair
 from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
@@ -69,6 +71,7 @@ def test_low_uplinks_of_a_leaf_are_blamed_on_the_leaf_and_on_no_node() -> None:
     assert {r.reason for r in behind} == {GateReason.SHARED_FAULT}
     assert {leaf_number(r.node) for r in behind} == {2}
     assert all("the uplinks of the leaf, no HCA" in r.detail and "of leaf2" in r.detail for r in behind)
+    assert {repair_of_result(r) for r in behind} == {Repair(Component.SWITCH, NextAction.CHECK_SWITCH, "leaf2, rail 0")}
     assert found.suspects == 0
     assert {r.outcome for r in found.results if leaf_number(r.node) != 2} <= {Outcome.PASS, Outcome.WARN}
 
@@ -79,6 +82,7 @@ def test_a_low_rail_of_a_scalable_unit_is_its_switch() -> None:
     behind = {(r.device, r.reason) for r in found.results if r.outcome is not Outcome.PASS}
     assert behind == {("mlx5_1", GateReason.SHARED_FAULT)}
     assert all("the switch of the rail, no HCA" in r.detail for r in found.results if r.device == "mlx5_1")
+    assert {repair_of_result(r).component_name for r in found.results if r.outcome is not Outcome.PASS} == {"su0, rail 1"}
     assert found.suspects == 0
 
 

@@ -183,6 +183,14 @@ def test_what_the_driver_recommends(found: str, action: NextAction | None) -> No
     assert repair_of_finding(finding("hardware.gpu[3].recovery_action", found=found)) == Repair(Component.GPU, action)
 
 
+def test_the_name_of_a_switch_stays_beside_the_component_of_the_row() -> None:
+    behind = GateResult(
+        "rdma_pair", "n1", Outcome.COULD_NOT_RUN, "shared", reason=GateReason.SHARED_FAULT, repair=Repair(component_name="leaf-3, rail 2")
+    )
+    assert repair_of_result(behind) == Repair(Component.SWITCH, A.CHECK_SWITCH, "leaf-3, rail 2")
+    assert Repair(Component.GPU).or_else(Repair(Component.SWITCH, component_name="leaf-3")) == Repair(Component.GPU)
+
+
 @given(
     st.text(),
     st.text(),

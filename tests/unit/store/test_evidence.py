@@ -71,8 +71,9 @@ def test_reasons_and_numbers_are_stored(store: Store) -> None:
 
 def test_the_vendors_code_and_the_repair_are_stored(store: Store) -> None:
     lost = replace(a_result(Outcome.FAIL), error_code="xid.79", repair=Repair(Component.GPU, NextAction.REBOOT_NODE))
-    store.save_gate_results(RUN, [lost])
-    assert store.gate_results(NAME) == (lost,)
+    behind = replace(a_result(Outcome.COULD_NOT_RUN), device="mlx5_0", repair=Repair(component_name="leaf-3, rail 2"))
+    store.save_gate_results(RUN, [lost, behind])
+    assert set(store.gate_results(NAME)) == {lost, behind}
 
 
 def test_provisioning_voids_the_evidence_of_a_node(store: Store) -> None:

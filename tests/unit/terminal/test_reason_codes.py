@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clusterctl import main
-from clusterctl.adapters.store import sqlite_reader
+from clusterctl.adapters.store import Store, sqlite_reader
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.repair import Component, NextAction, Repair
 from clusterctl.model.state import State
@@ -63,6 +63,20 @@ def test_status_and_history_have_it(
 def test_status_lists_what_is_out_by_what_to_do_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["--state-dir", str(folder), "status"]) == 0
     assert f"to do: check_cable (adapter): {BAD}" in capsys.readouterr().out.splitlines()
+
+
+def test_nodes_behind_a_switch_are_one_line_with_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repair = Repair(Component.SWITCH, NextAction.CHECK_SWITCH, "leaf-3, rail 2\x1b[2J")
+    with Store.open(f"sqlite:///{folder / 'clusterctl.db'}") as store:
+        store.transition(GOOD, State.DRAINED, run_id="", operator="ada", reason="x", reason_code=CODE, repair=repair)
+        store.transition(BAD, State.DRAINED, run_id="", operator="ada", reason="x", reason_code=CODE, repair=repair)
+    assert main.call(["--state-dir", str(folder), "status"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("to do")]
+    assert len(lines) == 1
+    assert lines[0].startswith("to do: check_switch (switch leaf-3, rail 2")
+    assert lines[0].endswith(": r12-n01, r12-n02")
+    assert "\x1b" not in lines[0]
+    assert {n["component_name"] for n in document(folder, capsys, "status")["nodes"]} == {repair.component_name.replace("\x1b", "\\x1b")}
 
 
 def test_the_api_has_it(folder: Path) -> None:

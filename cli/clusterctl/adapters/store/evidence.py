@@ -279,7 +279,7 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "best": result.best,
         "by_device": [[storable_text(one.device), one.value] for one in result.by_device],
         "observed": result.observed.value if result.observed else None,
-        **result.repair.to_json(),
+        **{name: storable_text(text) for name, text in result.repair.to_json().items()},
     }
 
 
@@ -298,5 +298,5 @@ def _gate(row: Row[Any]) -> GateResult:
         best=row.best,
         by_device=tuple(DeviceValue(*one) for one in row.by_device or ()),
         observed=Outcome(row.observed) if row.observed else None,
-        repair=Repair.of(row.component, row.next_action),
+        repair=Repair.of(row.component, row.component_name, row.next_action),
     )

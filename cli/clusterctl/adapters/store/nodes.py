@@ -39,6 +39,7 @@ _COLUMNS = (
     t.nodes.c.nvlink_domain,
     t.nodes.c.reason_code,
     t.nodes.c.component,
+    t.nodes.c.component_name,
     t.nodes.c.next_action,
 )
 _FROM_INVENTORY = ("rack", "slot", "groups", "profile", "declared_digest", "leaf", "spine", "nvlink_domain")

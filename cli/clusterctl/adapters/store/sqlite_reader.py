@@ -33,7 +33,7 @@ _BUSY_TIMEOUT_S = 20
 _STATES = {s.value: s for s in State}
 _NODES = (
     "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch, owner,"
-    " leaf, spine, nvlink_domain, reason_code, component, next_action FROM nodes"
+    " leaf, spine, nvlink_domain, reason_code, component, component_name, next_action FROM nodes"
 )
 _RACK_SLOT_NAME = itemgetter(1, 2, 0)
 _LEASES = "SELECT node, run_id, holder, host, pid, mark, acquired_at, expires_at FROM leases ORDER BY node"

@@ -30,7 +30,7 @@ def _node(*, primary_key: bool = False) -> Column[str]:
 
 
 def _repair() -> tuple[Column[str], ...]:
-    return tuple(Column(name, Text, nullable=False, server_default="") for name in ("component", "next_action"))
+    return tuple(Column(name, Text, nullable=False, server_default="") for name in ("component", "component_name", "next_action"))
 
 
 def _run(*, primary_key: bool = False) -> Column[str]:

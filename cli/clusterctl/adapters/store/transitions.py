@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 
-_OF_THE_NODE = ("reason", "reason_code", "component", "next_action", "spec_digest", "epoch")
+_OF_THE_NODE = ("reason", "reason_code", "component", "component_name", "next_action", "spec_digest", "epoch")
 
 
 class TransitionRepository(Repository):
@@ -85,7 +85,7 @@ class TransitionRepository(Repository):
                 "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
                 "cause": cause.value if cause else None,
                 "reason_code": reason_code,
-                **repair.to_json(),
+                **{name: storable_text(text) for name, text in repair.to_json().items()},
             }
             key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
             changes = {name: row[name] for name in _OF_THE_NODE} | {

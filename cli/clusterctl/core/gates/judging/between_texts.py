@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart
 from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.repair import NO_REPAIR, Repair
 
 if TYPE_CHECKING:
     from clusterctl.core.gates.judging.direction import Direction
@@ -16,6 +17,11 @@ NAMED = (SharedPart.UPLINK, SharedPart.SPINES)
 def reason_between(fault: SharedFault | None) -> GateReason:
     """A collision passes; uplinks and spines stay."""
     return GateReason.SHARED_FAULT if fault and fault.part in NAMED else GateReason.COLLISION
+
+
+def repair_between(fault: SharedFault | None) -> Repair:
+    """The name of the switch, where one is at fault."""
+    return Repair(component_name=fault.title) if fault and fault.part in NAMED else NO_REPAIR
 
 
 def why_between(fault: SharedFault | None, direction: Direction) -> str:

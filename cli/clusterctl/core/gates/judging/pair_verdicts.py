@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
-from clusterctl.core.gates.judging.between_texts import hint_between, reason_between, why_between
+from clusterctl.core.gates.judging.between_texts import hint_between, reason_between, repair_between, why_between
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for, most_important
 from clusterctl.core.gates.judging.peers import LEAST_PEERS
@@ -86,7 +86,8 @@ def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, faul
     else:
         detail = f"reads {found}, as do {many}{unit}, while other rails are fine: the switch of the rail, no HCA"
         hint = f"check the switch of rail {fault.rail}{unit}, then `clusterctl burnin {blank.node} {gate.options} --partners NODE`"
-    return replace(blank, rule="shared", reason=GateReason.SHARED_FAULT, value=value, found=found, detail=detail, hint=hint)
+    repair = Repair(component_name=fault.title)
+    return replace(blank, rule="shared", reason=GateReason.SHARED_FAULT, value=value, found=found, detail=detail, hint=hint, repair=repair)
 
 
 def _collision(gate: PairGate[Any], findings: PairFindings, passed: GateResult, hca: Hca, low: Sequence[Link]) -> GateResult:
@@ -102,6 +103,7 @@ def _collision(gate: PairGate[Any], findings: PairFindings, passed: GateResult, 
         detail=f"read {gate.text(ranked[0].value)} with {_some(partners)} ({_limit(gate, ranked[0].limit)}), and both ends are proven: "
         f"{why_between(between, gate.direction)}{_figures(gate, findings.graph, end)}; {passed.detail}",
         hint=hint_between(between, passed.node),
+        repair=repair_between(between),
     )
 
 

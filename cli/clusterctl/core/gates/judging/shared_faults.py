@@ -53,6 +53,11 @@ class SharedFault:
     seen: LowShare | None = None
     others: LowShare | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name and rail, as far as it has them: `leaf-3, rail 2`."""
+        return ", ".join(filter(None, (self.name, "" if self.rail is None else f"rail {self.rail}")))
+
 
 @dataclass(frozen=True, slots=True)
 class DevicePlaces:
