@@ -13,7 +13,7 @@ from clusterctl.model.exit_codes import ExitCode
 
 @click.command("forget")
 @target_argument
-@click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask.  [env: CLUSTERCTL_YES]")
+@click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not prompt for confirmation.   [env: CLUSTERCTL_YES]")
 @output_option
 @click.pass_context
 def command(ctx: click.Context, target: str, *, yes: bool, output: str) -> int:

@@ -49,8 +49,8 @@ def command(
     Store.open_to_read(url).close()  # a database that cannot be read is an error now, not at the first request
     listening = listen_unix(unix) if unix else listen(bind, port)
     where = f"unix:{unix}" if unix else f"http://{f'[{bind}]' if ':' in bind else bind}:{port}/"
-    said = f"serving {where} (only reading); Ctrl-C ends it"
-    if serve_until_stopped(Browser(url), access, listening, lambda: messages.note(said)) is signal.SIGINT:
+    started = f"serving {where} (only reading); Ctrl-C ends it"
+    if serve_until_stopped(Browser(url), access, listening, lambda: messages.note(started)) is signal.SIGINT:
         raise InterruptedRunError(detail="Ctrl-C", hint="")
 
 
