@@ -51,7 +51,7 @@ class FaultCondition:
     api: KubernetesApi
 
     def begin(self, node: str, message: str) -> bool:
-        """Say that a node that is out is faulty. Returns whether that changed anything.
+        """Report a node that is out as faulty. Returns whether that changed anything.
 
         Raises:
             PoolError: another controller writes this condition, or the API server does not show ours.

@@ -116,7 +116,7 @@ class KubernetesApi:
             return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
     def evict(self, namespace: str, name: str) -> str:
-        """Ask for the eviction of a pod. Returns why this one stays for now, as by a PodDisruptionBudget; empty = it is ending or gone."""
+        """Request the eviction of a pod. Returns why this one stays for now, as by a PodDisruptionBudget; empty = it is ending or gone."""
         body = client.V1Eviction(
             api_version=self._eviction(), kind="Eviction", metadata=client.V1ObjectMeta(name=name, namespace=namespace)
         )
