@@ -125,7 +125,14 @@ def state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator[
         return
     words = state.value.replace("_", " ")
     yield EvidenceRow(
-        outcome, "state", words, section.name, expected="admitted", found=words, detail=section.reason, hint=next_action(section.name, state)
+        outcome,
+        "state",
+        words,
+        section.name,
+        expected="admitted",
+        found=words,
+        detail=section.reason,
+        hint=next_action(section.name, state),
     )
 
 

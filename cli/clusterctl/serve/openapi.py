@@ -56,7 +56,9 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _events() -> dict[str, Any]:
-    description = "Server-sent events: `progress` with a ProgressDocument whenever runs in progress changed, `problem` with a ProblemDocument."
+    description = (
+        "Server-sent events: `progress` with a ProgressDocument whenever runs in progress changed, `problem` with a ProblemDocument."
+    )
     content = {"text/event-stream": {"schema": {"type": "string"}}}
     return {
         "operationId": "events",

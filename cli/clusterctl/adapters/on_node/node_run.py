@@ -112,8 +112,14 @@ class NodeRun:
         self.sent = not bundle_is_absent(exited)
         return exited
 
-    async def _execute(self, remote: SshSession, mode: str, requested: Mapping[str, Any], on_data: Callable[[bytes], bytes]) -> RemoteResult:
-        parts = [bundle_request.launcher_source(), *([self.bundle.read()] if mode == "push" else []), json.dumps(requested).encode() + b"\n"]
+    async def _execute(
+        self, remote: SshSession, mode: str, requested: Mapping[str, Any], on_data: Callable[[bytes], bytes]
+    ) -> RemoteResult:
+        parts = [
+            bundle_request.launcher_source(),
+            *([self.bundle.read()] if mode == "push" else []),
+            json.dumps(requested).encode() + b"\n",
+        ]
         command = bundle_request.bundle_command(mode, self.bundle, self.node.connection.python, _ENTRY)
         return await remote.run(command, b"".join(parts), LIMIT_BYTES, on_data)
 

@@ -162,9 +162,7 @@ class SlurmPool:
     def _known(self, node: str) -> SlurmNode:
         present = self._commands.node(node)
         if present is None:
-            raise PoolError(
-                detail=f"Slurm has no node {node}", hint="add it to slurm.conf, or start its slurmd with -Z as a dynamic node"
-            )
+            raise PoolError(detail=f"Slurm has no node {node}", hint="add it to slurm.conf, or start its slurmd with -Z as a dynamic node")
         if self._settings.partition not in ("", *present.partitions):
             raise PoolError(
                 detail=f"{node} is not in the partition {self._settings.partition}",

@@ -162,7 +162,12 @@ def _values(finding: Finding) -> dict[str, Any]:
         [*values.values(), finding.observed] if finding.observed else list(values.values())
     )  # rows from before 0011 keep their digests
     described += [{"above": finding.above}] if finding.above else []
-    return {"digest": hashlib.sha256(json.dumps(described).encode()).hexdigest(), **values, "observed": finding.observed, "above": finding.above}
+    return {
+        "digest": hashlib.sha256(json.dumps(described).encode()).hexdigest(),
+        **values,
+        "observed": finding.observed,
+        "above": finding.above,
+    }
 
 
 def _finding(row: Row[Any]) -> Finding:

@@ -64,7 +64,9 @@ def _from_messages(messages: list[dict[str, Any]]) -> tuple[Sample, ...]:
         if diagnosis := _dict(step, "diagnosis"):
             samples.append(_diagnosis(diagnosis, parts))
         samples += [
-            _sample("diagnosis", "ERROR", detail=_text_of(error, "symptom")) for error in (_dict(run, "error"), _dict(step, "error")) if error
+            _sample("diagnosis", "ERROR", detail=_text_of(error, "symptom"))
+            for error in (_dict(run, "error"), _dict(step, "error"))
+            if error
         ]
         if end := _dict(run, "testRunEnd"):
             complete = end.get("status") == "COMPLETE"

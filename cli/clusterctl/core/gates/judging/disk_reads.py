@@ -77,7 +77,9 @@ def _read(record: RawRecord, read: DiskRead, requested_s: float) -> tuple[Sample
         return _broken(record, read.disk, GateReason.UNPARSABLE, f"{read.disk}: {e}")
     ran = next(s.value for s in samples if s.metric == _RUNTIME)
     if ran < _LEAST_SHARE * requested_s:
-        return _broken(record, read.disk, GateReason.WRONG_RUN, f"{read.disk} was read for {limit_text(ran)} of {limit_text(requested_s)} s")
+        return _broken(
+            record, read.disk, GateReason.WRONG_RUN, f"{read.disk} was read for {limit_text(ran)} of {limit_text(requested_s)} s"
+        )
     return samples
 
 
