@@ -25,8 +25,14 @@ class Certificates:
 
     def tray(self, name: str, *, days: int) -> None:
         """Make the certificate of a compute tray, signed by the authority `ca`; one with negative `days` has expired."""
-        self._openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={NAME}")
-        signed_by = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial")
+        self.sign(name, NAME, days=days)
+
+    def sign(self, name: str, common_name: str, *, by: str = "ca", days: int = 2) -> None:
+        """Make a key and a certificate that the authority `by` signs."""
+        self._openssl(
+            "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={common_name}"
+        )
+        signed_by = ("-CA", f"{by}.pem", "-CAkey", f"{by}.key", "-CAcreateserial")
         self._openssl("x509", "-req", "-in", f"{name}.csr", *signed_by, "-out", f"{name}.pem", "-days", str(days))
 
     def imex_tls(self, *, certificate: str, key: str, authority: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -57,6 +58,19 @@ class Server:
     def _start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         self._pg_ctl("-w", "-t", "60", "-l", str(self.data / "log"), "-o", options, "start")
+
+    def require_tls(self, certificates: Path) -> None:
+        """Start again with `server.pem` of a folder; clients must have a certificate that its `ca.pem` signed, with the user as common name."""
+        self.stop()
+        for name in ("server.pem", "server.key", "ca.pem"):
+            shutil.copy(certificates / name, self.data / name)
+            (self.data / name).chmod(0o600)
+            if _as_user():
+                os.chown(self.data / name, _user().pw_uid, _user().pw_gid)
+        with (self.data / "postgresql.conf").open("a", encoding="utf-8") as settings:
+            settings.write("ssl=on\nssl_cert_file='server.pem'\nssl_key_file='server.key'\nssl_ca_file='ca.pem'\n")
+        (self.data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 cert\n", encoding="utf-8")
+        self.start()
 
     def stop(self) -> None:
         """End it as a power loss would, without that of the disk."""

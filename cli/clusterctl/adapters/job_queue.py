@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import make_url
 
-from clusterctl.adapters.store.engine import without_password
+from clusterctl.adapters.store.database_urls import without_password
 from clusterctl.model.errors import QueueError, UsageProblemError
 from clusterctl.model.shard import ShardState
 

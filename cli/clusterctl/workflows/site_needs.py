@@ -8,7 +8,8 @@ from clusterctl.adapters.job_queue import INSTALL_QUEUE, queue_library
 from clusterctl.adapters.programs import command_check, program_check
 from clusterctl.adapters.signing import signer
 from clusterctl.adapters.ssh.proxy_programs import proxy_programs
-from clusterctl.adapters.store.engine import lacks_file, without_password
+from clusterctl.adapters.store.database_urls import without_password
+from clusterctl.adapters.store.engine import lacks_file
 from clusterctl.adapters.store.queued_racks import has_queued_racks
 from clusterctl.adapters.store.readable import require_readable_record
 from clusterctl.model.doctor_check import Check

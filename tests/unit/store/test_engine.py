@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from clusterctl import main
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.store.database_urls import server_and_database
 from clusterctl.adapters.store.engine import connect, store_errors
 from clusterctl.model.errors import DatabaseUrlError, StoreError
 from clusterctl.model.exit_codes import ExitCode
@@ -65,6 +66,8 @@ def test_a_full_disk_is_not_taken_for_a_broken_one(
         ("sqlite+nosuch:///x.db", "neither sqlite nor postgresql+psycopg", "sqlite:////absolute/path.db"),
         ("postgresql+psycopg://u:se@cret@h/db", "more than one @", "@ is %40"),
         ("postgresql+psycopg://u@h:port/db", "port", "postgresql+psycopg://"),
+        ("mysql://h/db?password=secret", "neither sqlite nor postgresql", "postgresql+psycopg://"),
+        ("postgresql+psycopg://h:port/db?sslpassword=secret", "port", "postgresql+psycopg://"),
     ],
 )
 def test_a_url_that_names_no_database_is_an_error_of_the_configuration(
@@ -89,6 +92,35 @@ def test_the_driver_of_postgresql_comes_with_an_extra(monkeypatch: pytest.Monkey
     with pytest.raises(DatabaseUrlError, match="the driver psycopg is not installed") as caught:
         connect("postgresql+psycopg://u@h/db")
     assert "pip install 'clusterctl[postgres]'" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "given", ["alice:hunter2@127.0.0.1:1/none?", "127.0.0.1:1/none?user=alice&password=hunter2&", "127.0.0.1:1/none?sslpassword=hunter2&"]
+)
+def test_no_message_has_a_secret_of_the_url(given: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"postgresql+psycopg://{given}connect_timeout=5"
+    with pytest.raises(StoreError) as caught:
+        Store.open(url)
+    monkeypatch.setenv("CLUSTERCTL_DATABASE_URL", url)
+    assert main.call(["status"]) == ExitCode.UNEXPECTED
+    printed = "".join(capsys.readouterr())
+    for text in (str(caught.value), caught.value.hint, printed):
+        assert "hunter2" not in text
+    assert "127.0.0.1:1/none" in printed
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql+psycopg://alice:x@db.example.net/clusterctl", "db.example.net:/clusterctl"),
+        ("postgresql+psycopg://bob@db.example.net/clusterctl?sslmode=verify-full&sslcert=/home/bob/cert.pem", "db.example.net:/clusterctl"),
+        ("postgresql+psycopg://db.example.net:6432/clusterctl?password=secret", "db.example.net:6432/clusterctl"),
+        ("postgresql+psycopg://u@/clusterctl?host=a:5432&host=b:5433&sslmode=require", "a:5432,b:5433:/clusterctl"),
+        ("postgresql+psycopg://u@/clusterctl?host=/run/postgresql", "/run/postgresql:/clusterctl"),
+    ],
+)
+def test_a_database_is_one_whoever_connects_and_how(url: str, place: str) -> None:
+    assert server_and_database(url) == place
 
 
 def test_a_host_that_has_no_address_is_no_defect_of_ours() -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from clusterctl.adapters.config_keys import database_problem
+from clusterctl.adapters.store.database_urls import parsed_url, without_credentials, without_password
+from clusterctl.adapters.store.error_hints import hint_for
 from clusterctl.adapters.store.sqlite_reader import has_file
 from clusterctl.adapters.store.tables import shards
 from clusterctl.model.errors import DatabaseUrlError, StaleTokenError, StoreError
@@ -44,24 +45,15 @@ def connect(url: str) -> Engine:
         StoreError: the directory cannot be created.
     """
     try:
-        parsed = _parse(url)
+        parsed = parsed_url(url)
         if parsed.get_backend_name() == "sqlite":
             return _sqlite(parsed)
         return create_engine(parsed, pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError, ValueError) as e:
-        raise DatabaseUrlError(url=url.rsplit("@", maxsplit=1)[-1], detail=str(e).splitlines()[0], hint=_URL_HINT) from e
+        raise DatabaseUrlError(url=without_credentials(url), detail=str(e).splitlines()[0], hint=_URL_HINT) from e
     except ImportError as e:
         hint = "pip install 'clusterctl[postgres]'" if e.name == "psycopg" else _URL_HINT
         raise DatabaseUrlError(url=without_password(url), detail=f"the driver {e.name} is not installed", hint=hint) from e
-
-
-def _parse(url: str) -> URL:
-    if not url.startswith("sqlite") and url.count("@") > 1:  # part of the password would be taken for the host, and shown
-        raise ArgumentError("more than one @: the password is not percent-encoded")
-    parsed = make_url(url)
-    if problem := database_problem(parsed.drivername):
-        raise ArgumentError(problem)
-    return parsed
 
 
 def _sqlite(url: URL) -> Engine:
@@ -95,7 +87,7 @@ def connect_to_read(url: str) -> Engine | None:
     (https://sqlite.org/wal.html, "Read-Only Databases"): so the second way is taken only where no log is left.
     """
     try:
-        parsed = _parse(url)
+        parsed = parsed_url(url)
     except (ArgumentError, ValueError):
         return None  # `connect` names what is wrong with it
     file = Path(parsed.database or "").absolute()
@@ -116,7 +108,7 @@ def connect_to_read(url: str) -> Engine | None:
 def lacks_file(url: str) -> bool:
     """Whether this is the URL of a SQLite file that does not exist. What is wrong with a URL, or with the way to its file, `connect` names."""
     try:
-        parsed = _parse(url)
+        parsed = parsed_url(url)
     except (ArgumentError, ValueError):
         return False
     if parsed.get_backend_name() != "sqlite" or not parsed.database:
@@ -154,7 +146,7 @@ def refuse_emptied(url: str) -> None:
         StoreError: the URL is of one.
     """
     if url.startswith("sqlite"):
-        _refuse_emptied(Path(_parse(url).database or ""))
+        _refuse_emptied(Path(parsed_url(url).database or ""))
 
 
 def _refuse_emptied(file: Path) -> None:
@@ -200,11 +192,6 @@ def _from_json(text: str) -> Any:
 def _string_list(text: str) -> tuple[str, ...] | None:
     data = json.loads(text)
     return tuple(data) if isinstance(data, list) and all(isinstance(d, str) for d in data) else None
-
-
-def without_password(url: str) -> str:
-    """A URL without its password, for messages."""
-    return make_url(url).render_as_string(hide_password=True)
 
 
 @contextmanager
@@ -256,13 +243,13 @@ def store_errors(engine: Engine) -> Iterator[None]:
         detail = str(e.orig).strip().splitlines()[0]
         if "disk i/o error" in detail.lower() and _is_full(engine):
             detail = "the disk is full"  # SQLite reports that only if the database itself could not grow, not for its journal
-        raise StoreError(path=_location(engine), detail=detail, hint=_hint(detail)) from e
+        raise StoreError(path=_location(engine), detail=detail, hint=hint_for(engine.dialect.name, detail)) from e
     except SQLAlchemyError as e:
         raise StoreError(path=_location(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e
 
 
 def _location(engine: Engine) -> str:
-    return engine.url.database or "memory" if engine.dialect.name == "sqlite" else without_password(str(engine.url))
+    return engine.url.database or "memory" if engine.dialect.name == "sqlite" else without_password(engine.url)
 
 
 def _is_full(engine: Engine) -> bool:
@@ -270,26 +257,3 @@ def _is_full(engine: Engine) -> bool:
         return False
     disk = os.statvfs(Path(engine.url.database).parent)
     return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
-
-
-_HINTS = (
-    ("full", "free space there; the transaction was rolled back"),
-    ("readonly", "give this user write access, or choose another directory with --state-dir"),
-    ("unable to open", "give this user write access, or choose another directory with --state-dir"),
-    ("permission denied", "give this user write access, or choose another directory with --state-dir"),
-    ("locked", f"another clusterctl locked the database for more than {BUSY_TIMEOUT_S} s; try again"),
-    (
-        "malformed",
-        "the file is damaged: docs/how-to/backup-and-restore.md shows how to restore it; the run directories contain the raw evidence",
-    ),
-    ("not a database", "clusterctl did not write this file: move it away or choose another directory with --state-dir"),
-    ("disk i/o error", "the disk or its file system has errors: see `dmesg`"),
-    ("resolve host", "correct the host in database_url, or look why this machine cannot resolve it"),
-    ("connect", "check that the server of database_url runs and that this user can log in"),
-    ("foreign key", "the node or run was not recorded before; report this as a bug"),
-)
-
-
-def _hint(message: str) -> str:
-    low = message.lower()
-    return next((hint for sign, hint in _HINTS if sign in low), "run again with --debug and report it")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
-from clusterctl.adapters.store.engine import reading, without_password, writing
+from clusterctl.adapters.store.database_urls import without_password
+from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.schema_head import HEAD as HEAD  # noqa: PLC0414 exported by this module, too
 from clusterctl.model.errors import StoreError
 
@@ -47,7 +48,7 @@ def require_readable(engine: Engine) -> None:
 def _refuse_newer(engine: Engine, version: str) -> None:
     if version > HEAD:
         raise StoreError(
-            path=without_password(str(engine.url)),
+            path=without_password(engine.url),
             detail=f"its schema version is {version}, this clusterctl supports {HEAD}",
             hint="use the version of clusterctl that wrote it, or a newer one",
         )

@@ -7,6 +7,7 @@ import socket
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.store.database_urls import server_and_database
 from clusterctl.core.gpu_vendors import gpu_vendor_or_error
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ LOCK = "/run/clusterctl/burnin.lock"
 
 
 def owner_of(config: Config) -> str:
-    """The owner of a site's runs: its database, without the credentials in the URL."""
-    place = config.database_url.rpartition("@")[2] or f"{socket.gethostname()}:{config.state_dir}"
+    """The owner of a site's runs: its database, the same for each of its users and their certificates."""
+    place = server_and_database(config.database_url) if config.database_url else f"{socket.gethostname()}:{config.state_dir}"
     return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,46 @@
+"""URLs of the database: reading them, and what of them may be shown."""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from clusterctl.adapters.config_keys import database_problem
+
+# Parameters of libpq 18 that are secrets: https://www.postgresql.org/docs/18/libpq-connect.html#LIBPQ-PARAMKEYWORDS
+_SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+_HIDDEN = "hidden"
+
+
+def parsed_url(url: str) -> URL:
+    """The parts of a URL.
+
+    Raises:
+        ArgumentError: malformed, or of another kind of database.
+    """
+    if not url.startswith("sqlite") and url.count("@") > 1:  # part of the password would be taken for the host, and shown
+        raise ArgumentError("more than one @: the password is not percent-encoded")
+    parsed = make_url(url)
+    if problem := database_problem(parsed.drivername):
+        raise ArgumentError(problem)
+    return parsed
+
+
+def without_password(url: str | URL) -> str:
+    """A URL for messages: without its password and the secrets among its parameters."""
+    parsed = make_url(url)
+    secrets = {name: _HIDDEN for name in parsed.query if name in _SECRETS}
+    return parsed.update_query_dict(secrets).render_as_string(hide_password=True)
+
+
+def without_credentials(url: str) -> str:
+    """A URL that could not be read, for messages: what precedes an @ and what follows a ? may hold a secret."""
+    return url.rsplit("@", maxsplit=1)[-1].partition("?")[0]
+
+
+def server_and_database(url: str) -> str:
+    """What two URLs of one database have in common, whoever connects, and by which certificates."""
+    parsed = make_url(url)
+    hosts = ",".join(parsed.normalized_query.get("host", ())) or parsed.host or ""
+    ports = ",".join(parsed.normalized_query.get("port", ())) or str(parsed.port or "")
+    return f"{hosts}:{ports}/{parsed.database or ''}"
