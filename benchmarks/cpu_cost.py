@@ -41,7 +41,7 @@ class FinishedCommand:
     rss_mib: float
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """All of its output, for people and for programs that print results to either."""
         return self.out + self.err
 
@@ -89,7 +89,7 @@ def require_success(ran: FinishedCommand, what: str, good: tuple[int, ...] = (0,
         CannotMeasureError: it is not; the message has the end of the output.
     """
     if ran.code not in good:
-        raise CannotMeasureError(f"{what} ended with {ran.code}: {' '.join(ran.said[-900:].split())}")
+        raise CannotMeasureError(f"{what} ended with {ran.code}: {' '.join(ran.output[-900:].split())}")
     return ran
 
 

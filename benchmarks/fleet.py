@@ -66,7 +66,7 @@ def measure_fleet(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> 
         command = [CLUSTERCTL, "--state-dir", str(site.folder / "state"), "drift", "all", *layers, "-o", "json"]
         ran = run_command(command, cwd=folder)
     if not ran.out.startswith("{"):
-        raise CannotMeasureError(f"clusterctl drift ended with {ran.code}: {ran.said[-500:]}")
+        raise CannotMeasureError(f"clusterctl drift ended with {ran.code}: {ran.output[-500:]}")
     document = json.loads(ran.out)
     return FleetCost(
         nodes=nodes,

@@ -26,7 +26,7 @@ def tasks_per_node(ran: FinishedCommand, names: tuple[str, ...]) -> int:
     """
     recap = {m[1]: [int(n) for n in m.groups()[1:]] for m in _RECAP.finditer(ran.out)}
     if set(recap) != set(names):
-        raise CannotMeasureError(f"the recap has {sorted(recap)}, not {sorted(names)}: {ran.said[-500:]}")
+        raise CannotMeasureError(f"the recap has {sorted(recap)}, not {sorted(names)}: {ran.output[-500:]}")
     if any(sum(row[1:4]) for row in recap.values()):
         raise CannotMeasureError(f"the nodes are not in their declared state: {recap}")
     counts = {row[0] + row[4] for row in recap.values()}

@@ -39,9 +39,9 @@ def dry_run(lab: Lab, peers: Path, bundle: NodeAnswer) -> tuple[PeerCost, int]:
         return [str(peers / "pyinfra"), "--dry", str(inventory), str(DEPLOY)]
 
     def count(ran: FinishedCommand, _names: tuple[str, ...]) -> int:
-        listed = len(set(_ROW.findall(ran.said)))
+        listed = len(set(_ROW.findall(ran.output)))
         if listed != len(operations):
-            raise CannotMeasureError(f"pyinfra ran {listed} of {len(operations)} operations: {ran.said[-800:]}")
+            raise CannotMeasureError(f"pyinfra ran {listed} of {len(operations)} operations: {ran.output[-800:]}")
         return len(operations)
 
     env = lab.environment(peers, BENCH_OPERATIONS=str(file))

@@ -70,7 +70,7 @@ def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) 
                 run_command(argv, cwd=lab.site, env=lab.environment(**printed)), "the runner" if through else "ansible-playbook"
             )
             if not through and any((int(n) > 0) is not (before is not None) for n in _CHANGED.findall(ran.out)):
-                raise CannotMeasureError(f"the playbook made unexpected changes, or none: {ran.said[-300:]}")
+                raise CannotMeasureError(f"the playbook made unexpected changes, or none: {ran.output[-300:]}")
             cpu_s[through].append(ran.cpu_s)
             files = sum(1 for f in folder.rglob("*") if f.is_file()) if through else files
     return Overhead(statistics.median(cpu_s[False]), statistics.median(cpu_s[True]), files)

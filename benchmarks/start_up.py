@@ -45,5 +45,5 @@ def spec_resolution_cost(nodes: int) -> Numbers:
     ran = require_success(run_command([sys.executable, str(script), "--nodes", str(nodes)]), script.name, (0, 1))
     match = re.search(r"wall ([\d.]+) s", ran.out)
     if match is None:
-        raise CannotMeasureError(ran.said[-500:])
+        raise CannotMeasureError(ran.output[-500:])
     return {f"spec_{nodes}_s": float(match[1]), f"spec_{nodes}_cpu_s": ran.cpu_s}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PAGE = ROOT / "docs" / "reference" / "assumptions.md"
 SOURCES = Path(__file__).with_name("profile_sources.yml")
-# Where a comment says that a value or a format is not confirmed.
+# Where a comment states that a value or a format is not confirmed.
 COMMENTED = (
     *(
         "lab/clusterctl_lab/simulator",

@@ -26,7 +26,7 @@ Of several codes of one result, and of a code and an [XID](gates.md#how-it-measu
 CODES = """
 ## Codes
 
-Severity is DCGM's. Cause: the part that is at fault; `settings`: software or settings of the node; `diagnostic`: DCGM itself; `unexplained`: the text has to say it.
+Severity is DCGM's. Cause: the part that is at fault; `settings`: software or settings of the node; `diagnostic`: DCGM itself; `unexplained`: only the text shows it.
 Where nothing was tested, the test is *could not run*, with the reason that is given; all others are failures. The action is that of NVIDIA's NVSentinel
 (`dcgmerrorsmapping.csv`), of DCGM's own suggestion, or the project's where neither names one that a node can follow.
 

@@ -59,11 +59,11 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type") != "object":
         return schema
     text = str(schema.get("description", ""))
-    said = dict(_ATTRIBUTE.findall(_indented(text)))
+    described = dict(_ATTRIBUTE.findall(_indented(text)))
     fields = {}
     for name, one in schema["properties"].items():
         plain = {k: v for k, v in one.items() if k not in ("title", "default")}
-        fields[name.removesuffix("_")] = {**plain, "description": said[name]} if name in said else plain
+        fields[name.removesuffix("_")] = {**plain, "description": described[name]} if name in described else plain
     head = text.partition("\n")[0]
     return {"type": "object", "description": head, "additionalProperties": False, "required": list(fields), "properties": fields}
 

@@ -52,8 +52,8 @@ def _document(
     parameters = list(inspect.signature(function).parameters.values())
     options = {}
     for place, parameter in enumerate(parameters):
-        said = _argument(function, parameter.name, siblings)
-        options["_input" if place == 0 else parameter.name] = {"description": _ansible(_sentence(said), names), **_option(parameter)}
+        described = _argument(function, parameter.name, siblings)
+        options["_input" if place == 0 else parameter.name] = {"description": _ansible(_sentence(described), names), **_option(parameter)}
     text = [_ansible(p, names) for p in parts["text"]]
     answer = [_ansible(line, names) for line in parts["Returns"]] or [text[0]]
     about = {
@@ -83,12 +83,12 @@ def _sections(function: Callable[..., Any]) -> dict[str, list[str]]:
 
 
 def _argument(function: Callable[..., Any], name: str, siblings: Mapping[str, Callable[..., Any]]) -> str:
-    """What the docstring says of a parameter, where `as for X` stands for what that of X says."""
-    said = {key: text for key, _, text in (line.partition(": ") for line in _sections(function)["Args"])}
-    if name not in said:
-        raise SystemExit(f"{inspect.getsourcefile(function)}: {function.__name__} says nothing of {name} under Args")
-    other = re.fullmatch(r"as for `(\w+)`\.", said[name])
-    return _argument(siblings[other[1]], name, siblings) if other else said[name]
+    """The text of the docstring on a parameter, where `as for X` stands for the text of X."""
+    described = {key: text for key, _, text in (line.partition(": ") for line in _sections(function)["Args"])}
+    if name not in described:
+        raise SystemExit(f"{inspect.getsourcefile(function)}: {function.__name__} has no {name} under Args")
+    other = re.fullmatch(r"as for `(\w+)`\.", described[name])
+    return _argument(siblings[other[1]], name, siblings) if other else described[name]
 
 
 def _option(parameter: inspect.Parameter) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class LazyGroup(click.Group):
         return [*VERBS, *sorted(extra_verbs.offered())]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a verb; in the listing, a light stand-in that knows its help line."""
+        """The command of a verb; in the listing, a light stand-in that has its help line."""
         if cmd_name not in VERBS:
             return extra_verbs.stand_in(cmd_name) if ctx.meta.get("clusterctl.listing") else extra_verbs.load_verb(cmd_name)
         if ctx.meta.get("clusterctl.listing"):

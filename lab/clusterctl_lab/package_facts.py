@@ -26,7 +26,7 @@ class PackageFact:
     """One version of one package in one repository.
 
     Attributes:
-        repository: `cuda`, `doca`, `ubuntu` or `site`; `origin` is what its Release file says.
+        repository: `cuda`, `doca`, `ubuntu` or `site`; `origin` is that of its Release file.
         releases: the releases of the distribution for which the repository has it.
         relations: control field (`depends`, ...) -> relations, with versions filled in.
         lab: the lab's repository offers it.

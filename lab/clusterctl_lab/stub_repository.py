@@ -117,7 +117,7 @@ def build(package: StubPackage, folder: Path) -> Path:
 
 
 def command_text(path: str, module: str, upstream: str) -> str:
-    """The program at a path; an init script says in which runlevels it runs."""
+    """The program at a path; an init script names the runlevels in which it runs."""
     text = _COMMAND.format(module=module, upstream=upstream)
     if not path.startswith("/etc/init.d/"):
         return text

@@ -27,26 +27,26 @@ _SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from clusterctl_on_node.e
 
 
 def main(sha256: str) -> int:
-    """Do what the controller asks for on stdin; this code runs from the archive, which is the first entry of the path."""
+    """Do what the controller requests on stdin; this code runs from the archive, which is the first entry of the path."""
     archive = Path(sys.path[0])
-    asked: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
-    if not _TOKEN.fullmatch(asked["token"]):
+    requested: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    if not _TOKEN.fullmatch(requested["token"]):
         return EXIT_GONE
     try:
-        folder = run_folder.root_folder() / asked["token"]
-        if asked["action"] == "start":
-            start(folder, asked, archive, unpacked(archive, sha256))
+        folder = run_folder.root_folder() / requested["token"]
+        if requested["action"] == "start":
+            start(folder, requested, archive, unpacked(archive, sha256))
     except RefusedError as e:
         sys.stderr.write(f"clusterctl: {e}\n")
         return e.code
-    if asked["action"] == "stop":
+    if requested["action"] == "stop":
         if folder.is_dir():
             (folder / run_folder.STOP).touch()
         return 0
-    return follow(folder, int(asked.get("offset", 0)))
+    return follow(folder, int(requested.get("offset", 0)))
 
 
-def start(folder: Path, asked: dict[str, Any], archive: Path, content: Path) -> None:
+def start(folder: Path, requested: dict[str, Any], archive: Path, content: Path) -> None:
     """Start the service of a run; the request stays in memory until the service has read it.
 
     Raises:
@@ -54,10 +54,10 @@ def start(folder: Path, asked: dict[str, Any], archive: Path, content: Path) -> 
     """
     folder.mkdir(mode=0o700)
     with os.fdopen(os.open(folder / run_folder.REQUEST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(json.dumps(asked).encode())
+        file.write(json.dumps(requested).encode())
     command = [sys.executable, "-I", "-B", "-c", _SERVE, str(archive), str(folder), str(content)]
     if Path("/run/systemd/system").is_dir() and shutil.which("systemd-run"):
-        unit = f"--unit=clusterctl-apply-{asked['token'][:16]}"
+        unit = f"--unit=clusterctl-apply-{requested['token'][:16]}"
         options = ["--quiet", "--collect", "--no-ask-password", "--service-type=exec", "--property=KillMode=control-group"]
         done = subprocess.run(["systemd-run", *options, unit, "--", *command], capture_output=True, text=True, check=False)
         if done.returncode:

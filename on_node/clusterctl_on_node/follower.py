@@ -28,7 +28,7 @@ _CHUNK = 1 << 16
 def follow(folder: Path, offset: int) -> int:
     """Copy the events to stdout until the last line. Exit status: 0 when the controller has confirmed it, EXIT_GONE where there is no such run.
 
-    It ends as soon as stdin does: the controller is gone then, and the run knows by the lock that nobody attends it.
+    It ends as soon as stdin does: the controller is gone then, and the run detects by the lock that nobody attends it.
     """
     try:
         attended = open_lock(folder / ATTENDED)

@@ -55,13 +55,13 @@ def end_all(find: Callable[[], set[int]], grace_s: float) -> None:
     None is left when it returns, except one in uninterruptible sleep, for which it waits no longer than 5 s.
     """
     deadline = time.monotonic() + grace_s
-    asked: set[int] = set()
+    signalled: set[int] = set()
     passes_without = 0
     while passes_without < _EMPTY_PASSES and time.monotonic() < deadline + _UNKILLABLE_S:
         left = find()
         if time.monotonic() < deadline:
-            send(left - asked, signal.SIGTERM)
-            asked |= left
+            send(left - signalled, signal.SIGTERM)
+            signalled |= left
         else:
             send(left, signal.SIGKILL)
         # a parent that forks and ends while /proc is read hides its child from one pass

@@ -45,7 +45,7 @@ class Service:
         """Run the playbook, write its events, wait for the controller to have read them."""
         adopt_orphans()
         request = self.folder / run_folder.REQUEST
-        asked = json.loads(request.read_bytes())
+        requested = json.loads(request.read_bytes())
         request.unlink()
         lock = run_folder.open_lock(self.folder.parent / "lock")
         with (self.folder / run_folder.EVENTS).open("xb") as events:
@@ -53,35 +53,35 @@ class Service:
                 self._end(events, {"held": lock.read(200).strip()})
             else:
                 lock.truncate(0)
-                lock.write(f"{asked['holder']}\n")
+                lock.write(f"{requested['holder']}\n")
                 lock.flush()
-                self._end(events, {"rc": self._work(asked, events), "why": self.why})
+                self._end(events, {"rc": self._work(requested, events), "why": self.why})
             lock.close()
         run_folder.remove(self.folder / _PRIVATE)
         if self.why != _UNATTENDED:
-            self._linger(asked["unattended_s"])
+            self._linger(requested["unattended_s"])
         run_folder.remove(self.folder)
         return 0
 
-    def _work(self, asked: dict[str, Any], events: BinaryIO) -> int:
+    def _work(self, requested: dict[str, Any], events: BinaryIO) -> int:
         private = self.folder / _PRIVATE
         (private / "inventory").mkdir(mode=0o700, parents=True)
-        (private / "inventory" / "hosts.json").write_text(json.dumps(asked["inventory"]), encoding="utf-8")
+        (private / "inventory" / "hosts.json").write_text(json.dumps(requested["inventory"]), encoding="utf-8")
         with (self.folder / "stderr").open("wb") as errors:
             self.worker = subprocess.Popen(
                 argv(self.content, private),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=environment(self.content, self.folder, asked["environment"]),
+                env=environment(self.content, self.folder, requested["environment"]),
                 start_new_session=True,
             )
         given, printed = self.worker.stdin, self.worker.stdout
         if given is None or printed is None:
             raise BrokenPipeError
         with suppress(BrokenPipeError), given:
-            given.write(json.dumps({"kwargs": kwargs(asked, self.content)}).encode() + b'\n{"eof": true}\n')
-        threading.Thread(target=self._watch, args=(asked["unattended_s"], asked["timeout_s"]), daemon=True).start()
+            given.write(json.dumps({"kwargs": kwargs(requested, self.content)}).encode() + b'\n{"eof": true}\n')
+        threading.Thread(target=self._watch, args=(requested["unattended_s"], requested["timeout_s"]), daemon=True).start()
         for line in printed:
             if line.startswith(b'{"zipfile"'):
                 break
@@ -99,7 +99,7 @@ class Service:
         return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")[-2000:]
 
     def _watch(self, unattended_s: float, timeout_s: float) -> None:
-        """End the worker where nobody has listened for `unattended_s`, where a follower said so, or where it takes too long."""
+        """End the worker where nobody has listened for `unattended_s`, where a follower requests it, or where it takes too long."""
         seen = began = time.monotonic()
         while not self.done.wait(_POLL_S):
             now = time.monotonic()
@@ -135,7 +135,7 @@ class Service:
 
 
 def _write_event(line: bytes, events: BinaryIO) -> None:
-    """Hand on an event of the runner; its statuses say nothing that the events and the exit status do not."""
+    """Hand on an event of the runner; its statuses add nothing to the events and the exit status."""
     try:
         event = json.loads(line)
     except ValueError:

@@ -45,15 +45,15 @@ def environment(content: Path, folder: Path, settings: dict[str, str]) -> dict[s
     }
 
 
-def kwargs(asked: dict[str, Any], content: Path) -> dict[str, Any]:
+def kwargs(requested: dict[str, Any], content: Path) -> dict[str, Any]:
     """The arguments of `ansible_runner.run`."""
     given = {
         "ident": "run",
-        "playbook": str(content / "content" / "playbooks" / asked["playbook"]),
-        "tags": ",".join(asked["tags"]) or None,
-        "cmdline": " ".join(asked["flags"]) or None,
-        "extravars": asked["extra_vars"] or None,
-        "verbosity": asked["verbosity"] or None,
+        "playbook": str(content / "content" / "playbooks" / requested["playbook"]),
+        "tags": ",".join(requested["tags"]) or None,
+        "cmdline": " ".join(requested["flags"]) or None,
+        "extravars": requested["extra_vars"] or None,
+        "verbosity": requested["verbosity"] or None,
         "fact_cache_type": "",
         "suppress_output_file": True,
     }

@@ -41,7 +41,7 @@ class ActionModule(ActionBase):
         while True:
             left = started + limit_s - time.monotonic()
             try:
-                done = self._ask(folder, max(0.0, min(SLICE_S, left)))
+                done = self._query(folder, max(0.0, min(SLICE_S, left)))
             except AnsibleConnectionFailure as e:
                 silent = time.monotonic() - answered
                 if silent > return_s:
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
             if done["rc"] != RUNNING or left <= 0:
                 return {**result, "changed": False, "rc": done["rc"], "stdout": done["stdout"], "stderr": done["stderr"]}
 
-    def _ask(self, folder: str, slice_s: float) -> dict[str, Any]:
+    def _query(self, folder: str, slice_s: float) -> dict[str, Any]:
         command = f"python3 burnin_agent.py wait . {slice_s:.0f}"
         answer: dict[str, Any] = self._low_level_execute_command(f"cd {shlex.quote(folder)} && {command}")
         if answer["rc"] >= KILLED:

@@ -74,7 +74,7 @@ def runtime_error(runtime: str, answer: str) -> str:
         package = {"docker": "docker.io"}.get(runtime, runtime)
         return f"{runtime} is not installed; declare its package in gpu_tools_packages, e.g. {package}"
     if runtime == "podman" and (int(found[1]), int(found[2])) < _PODMAN_WITH_CDI:
-        return f"podman {found[1]}.{found[2]} knows no CDI devices, so it cannot give GPUs to a container; use 4.1 or later, or docker"
+        return f"podman {found[1]}.{found[2]} has no support for CDI devices, so it cannot give GPUs to a container; use 4.1 or later, or docker"
     return ""
 
 

@@ -196,7 +196,7 @@ def _interface(address: str) -> object:
 
 
 def _stanzas(document: Mapping[str, Any], name: str) -> list[Stanza]:
-    """What all files say but those of our takeover."""
+    """What all files declare but those of our takeover."""
     return stanzas_of({path: text for path, text in document["files"].items() if path not in our_files(name).values()})
 
 

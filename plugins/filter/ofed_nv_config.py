@@ -111,7 +111,7 @@ def relinked(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any], 
 def waiting(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -> list[str]:
     """Declared values that are stored and not in force, of all devices, for people. After a reset: what it did not bring.
 
-    NVIDIA asks for a power cycle then (mstflint issue 1191): an adapter keeps power through a warm reboot.
+    NVIDIA requires a power cycle then (mstflint issue 1191): an adapter keeps power through a warm reboot.
 
     Args:
         answers: `address`, `text`, `link_layer` of each device.

@@ -155,7 +155,7 @@ def unit_states(shown: str, names: list[str]) -> dict[str, dict[str, str]]:
 
     Args:
         shown: what `systemctl` printed.
-        names: the units that it was asked for.
+        names: the units that were requested.
     """
     blocks = shown.strip().split("\n\n")
     properties = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]

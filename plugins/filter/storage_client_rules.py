@@ -21,7 +21,7 @@ _OPTION = re.compile(r"[^\s,%\"'\\]+")
 _UNIT = re.compile(r"[A-Za-z0-9@:_.\\-]+\.(service|target|mount|socket)")
 _MODULE = re.compile(r"[A-Za-z0-9_-]+")
 _MAX_NCONNECT = 16
-# Of the client that knows remoteports, VAST's (patch 5/5 of "sunrpc: Allow specifying a vector of IP addresses", linux-nfs, 2021-01-21); 32 and 56 are in
+# Of the client that supports remoteports, VAST's (patch 5/5 of "sunrpc: Allow specifying a vector of IP addresses", linux-nfs, 2021-01-21); 32 and 56 are in
 # public use. That 64 is the most is not confirmed.
 _MAX_MULTIPATH_NCONNECT = 64
 _MAX_TIMEOUT_S = 600

@@ -1,4 +1,4 @@
-"""What files of netplan, systemd-networkd and NetworkManager say of interfaces: stanzas, with file and line. Pure."""
+"""What files of netplan, systemd-networkd and NetworkManager declare for interfaces: stanzas, with file and line. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TYPES = ("ethernet", "802-3-ethernet", "infiniband")
 
 
 class Stanza(NamedTuple):
-    """What a file says of interfaces.
+    """What a file declares for interfaces.
 
     Attributes:
         key: the id in netplan; otherwise empty.
         names: globs of interface names; macs: MAC addresses; drivers, kinds, types: globs of these; paths: globs of ID_PATH. What is empty matches all.
-        dhcp: whether it asks for an address or router advertisements.
+        dhcp: whether it requests an address or router advertisements.
         addresses: those that it gives.
         unmanaged: it keeps the manager away from the interface.
     """
@@ -46,7 +46,7 @@ class Stanza(NamedTuple):
 
 
 def stanzas_of(files: Mapping[str, str]) -> list[Stanza]:
-    """What the files (path -> text) say."""
+    """What the files (path -> text) declare."""
     found = list(_netplan({p: t for p, t in files.items() if "/netplan/" in p}))
     for path, text in files.items():
         if path.endswith(".network"):
@@ -65,8 +65,8 @@ def _netplan(files: Mapping[str, str]) -> Iterator[Stanza]:
     for path in (by_name[name] for name in sorted(by_name)):
         for key, (line, declared) in _ethernets(files[path]).items():
             before = merged.get(key, {"file": path, "line": line, "addresses": []})
-            asks = any(str(declared.get(k, "")).lower() in _YES for k in ("dhcp4", "dhcp6"))
-            here = {"file": path, "line": line} if asks or "file" not in before else {}
+            requests = any(str(declared.get(k, "")).lower() in _YES for k in ("dhcp4", "dhcp6"))
+            here = {"file": path, "line": line} if requests or "file" not in before else {}
             both = {**before, **declared, **here}
             merged[key] = {**both, "addresses": [*before["addresses"], *(declared.get("addresses") or [])]}
     for key, stanza in merged.items():
@@ -174,12 +174,12 @@ def _ifcfg(path: str, text: str) -> Iterator[Stanza]:
     lines = _sections(text).get("", [])
     values, line = {k: v for k, v, _ in lines}, next((n for k, _, n in lines if k == "DEVICE"), 1)
     name, mac = values.get("DEVICE", ""), values.get("HWADDR", "").lower()
-    if path.endswith(_SKIPPED) or _says(values, "ONBOOT", _IFCFG_NO) or not (name or mac):
+    if path.endswith(_SKIPPED) or _has_value(values, "ONBOOT", _IFCFG_NO) or not (name or mac):
         return
     given = (*_ipv4_of(values), *f"{values.get('IPV6ADDR', '')} {values.get('IPV6ADDR_SECONDARIES', '')}".split())
-    dhcp = values.get("BOOTPROTO", "").lower() in ("dhcp", "bootp") or _asks_by_ipv6(values)
-    # Whether the network scripts of EL 8 would take it up is not known, so what asks or gives counts.
-    if _says(values, "NM_CONTROLLED", _IFCFG_NO) and not dhcp and not given:
+    dhcp = values.get("BOOTPROTO", "").lower() in ("dhcp", "bootp") or _requests_by_ipv6(values)
+    # Whether the network scripts of EL 8 would take it up is not known, so what requests or gives counts.
+    if _has_value(values, "NM_CONTROLLED", _IFCFG_NO) and not dhcp and not given:
         return
     yield Stanza("NetworkManager", path, line, names=(name,) if name else (), macs=(mac,) if mac else (), dhcp=dhcp, addresses=given)
 
@@ -192,12 +192,12 @@ def _ipv4_of(values: Mapping[str, str]) -> Iterator[str]:
             yield f"{address}/{values.get('PREFIX' + number[1]) or values.get('NETMASK' + number[1]) or '32'}"
 
 
-def _asks_by_ipv6(values: Mapping[str, str]) -> bool:
+def _requests_by_ipv6(values: Mapping[str, str]) -> bool:
     """NetworkManager, nms-ifcfg-rh-reader.c, make_ip6_setting."""
-    listens = "IPV6_AUTOCONF" not in values and not _says(values, "IPV6FORWARDING", _IFCFG_YES)
-    asks = listens or _says(values, "IPV6_AUTOCONF", _IFCFG_YES) or _says(values, "DHCPV6C", _IFCFG_YES)
-    return _says(values, "IPV6INIT", _IFCFG_YES) and asks
+    listens = "IPV6_AUTOCONF" not in values and not _has_value(values, "IPV6FORWARDING", _IFCFG_YES)
+    requests = listens or _has_value(values, "IPV6_AUTOCONF", _IFCFG_YES) or _has_value(values, "DHCPV6C", _IFCFG_YES)
+    return _has_value(values, "IPV6INIT", _IFCFG_YES) and requests
 
 
-def _says(values: Mapping[str, str], key: str, words: Sequence[str]) -> bool:
+def _has_value(values: Mapping[str, str], key: str, words: Sequence[str]) -> bool:
     return values.get(key, "").lower() in words

@@ -33,7 +33,7 @@ EXAMPLES = r"""
   clusterctl.gpu.kernel_drivers: {release: 6.8.0-1046-nvidia}
 """
 RETURN = r"""
-release: {description: "The kernel that was examined; empty if no boot menu says which one boots.", type: str, returned: success}
+release: {description: "The kernel that was examined; empty if no boot menu shows which one boots.", type: str, returned: success}
 missing: {description: "Driver and device, each.", type: list, returned: success}
 text: {description: "What is missing, with the package that brings it; empty if nothing is.", type: str, returned: success}
 """
@@ -50,7 +50,7 @@ def examine(release: str, running: str, root: Path = ROOT) -> dict[str, Any]:
 
 
 def next_release(run: Callable[[list[str]], tuple[int, str, str]], root: Path = ROOT) -> str:
-    """The kernel that the boot menu starts next; empty if it does not say."""
+    """The kernel that the boot menu starts next; empty if it does not show it."""
     if any(root.glob(grub.LOADER_ENTRIES.lstrip("/"))):
         _, kernel, _ = run(list(grub.GRUBBY_DEFAULT))
     else:

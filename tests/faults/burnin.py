@@ -103,7 +103,7 @@ def _seconds(step: GateStep) -> float:
     """How long a step runs; a trace sleeps."""
     if step.argv[0] == "sleep" or step.tool in ("ubergemm", "gpu_burn"):
         return float(step.argv[-1])
-    return nvme_read.asked_s(step.argv) if step.tool == "nvme_read" else torch_gemm.asked_s(step.argv) or _SHORT_S
+    return nvme_read.requested_s(step.argv) if step.tool == "nvme_read" else torch_gemm.requested_s(step.argv) or _SHORT_S
 
 
 def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tuple[str, int]:

@@ -204,7 +204,7 @@ def test_a_change_of_others_in_between_is_not_lost(kube: Kube, pool: KubernetesP
 
 
 def test_a_node_that_kubernetes_does_not_know(pool: KubernetesPool) -> None:
-    with pytest.raises(PoolError, match="does not know the node r99-n01"):
+    with pytest.raises(PoolError, match="Kubernetes has no node r99-n01"):
         pool.admit("r99-n01", "admitted by ada")
     assert not pool.remove("r99-n01", "provisioning")
     assert pool.vacate(["r99-n01"], lambda _busy: None) == pool.busy(["r99-n01"]) == {}

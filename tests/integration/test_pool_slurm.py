@@ -149,7 +149,7 @@ def test_what_others_took_out_stays_as_it_is(slurm: Slurm, pool: SlurmPool, stat
 
 
 def test_a_node_that_slurm_does_not_know(pool: SlurmPool) -> None:
-    with pytest.raises(PoolError, match="does not know the node r99-n01") as caught:
+    with pytest.raises(PoolError, match="Slurm has no node r99-n01") as caught:
         pool.admit("r99-n01", "admitted by ada")
     assert "slurm.conf" in caught.value.hint
     assert not pool.remove("r99-n01", "provisioning")

@@ -14,7 +14,7 @@ def policy_argv(packages: Sequence[str]) -> List[str]:
 
 
 def parse_candidates(text: str) -> Dict[str, str]:
-    """Package -> the version that apt would install, from `apt-cache policy`; a package that apt does not know is left out."""
+    """Package -> the version that apt would install, from `apt-cache policy`; a package unknown to apt is left out."""
     return dict(_CANDIDATE.findall(text))
 
 

@@ -32,7 +32,7 @@ _NAMES = (
 
 
 class BootOrderError(Exception):
-    """There is no boot order, or the declared one does not fit the machine; the text says why."""
+    """There is no boot order, or the declared one does not fit the machine; the text has the reason."""
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def _option(resource: Mapping[str, Any]) -> BootOption:
 
 
 def _source(resource: Mapping[str, Any]) -> BootOption:
-    """One of HPE's boot sources; the order has its structured name, which of a loader of an operating system tells nothing."""
+    """One of HPE's boot sources; the order has its structured name, which for a loader of an operating system has no information."""
     reference = str(resource.get("StructuredBootString") or "")
     return BootOption(reference, str(resource.get("BootString") or reference), str(resource.get("UEFIDevicePath") or ""))
 

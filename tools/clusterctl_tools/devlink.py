@@ -16,7 +16,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 def parse_stored_firmware(text: str) -> Dict[str, str]:
-    """PCI address -> firmware in the flash of every adapter that reports it; empty if the text is no list of devices."""
+    """PCI address -> firmware in the flash of every adapter that reports it; empty if the text is not a list of devices."""
     try:
         devices = _below(json.loads(text), "info")
     except (ValueError, RecursionError):

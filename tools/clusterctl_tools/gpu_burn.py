@@ -48,7 +48,7 @@ class Burned(NamedTuple):
     """An output as a whole.
 
     Attributes:
-        at_once: results that are kept and compared, the least of all GPUs; 0 where it does not say so.
+        at_once: results that are kept and compared, the least of all GPUs; 0 where it does not print it.
         cause: why a process ended before its time, as it printed it.
         began: that process had multiplied before.
     """
@@ -67,8 +67,8 @@ def burn_argv(
     return ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", *words)
 
 
-def asked_s(argv: Sequence[str]) -> float:
-    """How long `burn_argv` asked it to run; 0 for another command."""
+def requested_s(argv: Sequence[str]) -> float:
+    """The run time that `burn_argv` requested; 0 for another command."""
     words = list(argv)
     return float(words[-1]) if "-tc" in words and words[-1].isdigit() else 0.0
 

@@ -67,7 +67,7 @@ class BootEntry:
     """A boot entry: `id` as GRUB_DEFAULT takes it (`submenu>entry`), the path of the kernel, its arguments.
 
     Attributes:
-        names: all words by which GRUB knows it and the submenus around it, outermost first: id, title and, where nothing before depends on a
+        names: all names that GRUB accepts for it and the submenus around it, outermost first: id, title and, where nothing before depends on a
             condition, position.
     """
 
@@ -185,7 +185,7 @@ def starts_saved_entry(grub_cfg: str) -> bool:
 
 
 def read_only_storage(grub_cfg: str) -> str:
-    """What keeps GRUB from changing its environment block (`diskfilter`, `lvm`, `btrfs`), as the menu says; empty if nothing does.
+    """What keeps GRUB from changing its environment block (`diskfilter`, `lvm`, `btrfs`), as the menu shows; empty if nothing does.
 
     There, an entry that was chosen for one boot starts at every boot until the running system takes the choice back.
     """

@@ -20,8 +20,8 @@ class MemoryLoad(NamedTuple):
 
     Attributes:
         node_mib: memory of the NUMA nodes with processors; free_mib: what of it was free, or could be freed; asked_mib: what was to be tested.
-            None where the run ended before it knew them.
-        exit_status: of stressapptest; below 0 the signal that ended it; None where nothing says it.
+            None where the run ended before it read them.
+        exit_status: of stressapptest; below 0 the signal that ended it; None where it is not known.
         oom_kills: processes that the kernel ended for lack of memory meanwhile.
         problem: why stressapptest was not started.
     """
@@ -45,8 +45,8 @@ def version_argv(program: str = STRESSAPPTEST) -> Sequence[str]:
     return ("python3", PROGRAM, "--version", "--program", program)
 
 
-def asked_s(argv: Sequence[str]) -> float:
-    """How long `load_argv` asked it to run; 0 for another command."""
+def requested_s(argv: Sequence[str]) -> float:
+    """The run time that `load_argv` requested; 0 for another command."""
     words = list(argv)
     return float(words[words.index(_SECONDS) + 1]) if _SECONDS in words[:-1] else 0.0
 

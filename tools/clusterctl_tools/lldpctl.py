@@ -22,7 +22,7 @@ class Neighbour:
 def parse(text: str) -> Dict[str, List[Neighbour]]:
     """Neighbours by interface; interfaces without one are left out. Raises UnreadableLldpError.
 
-    lldpd lists an interface once for each neighbour that it hears there, and does not know which is at the end of the cable (lldpd/lldpd issues 421, 669).
+    lldpd lists an interface once for each neighbour that it hears there, and cannot determine which is at the end of the cable (lldpd/lldpd issues 421, 669).
     """
     found: Dict[str, List[Neighbour]] = {}
     try:

@@ -9,7 +9,7 @@ _COLUMNS = 3
 # A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 # A query that names a parameter is refused as a whole, by these words (mstflint 4.21, 4.30 and 4.34, MFT 4.34.1: mlxcfg_generic_commander.cpp
-# for what the adapter lacks or hides, mlxcfg_db_manager.cpp for what the tool does not know).
+# for what the adapter lacks or hides, mlxcfg_db_manager.cpp for what is unknown to the tool).
 _REFUSED = re.compile(
     r"The Device doesn't support (?P<a>\S+) parameter|Unknown Parameter:? (?P<b>\S+)|Failed to find Param / TLV with name '(?P<c>[^']+)'"
 )

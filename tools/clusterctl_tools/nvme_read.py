@@ -37,7 +37,7 @@ class NvmeRun(NamedTuple):
     """The output of a run.
 
     Attributes:
-        disks: the data disks of the node; None where it ended before it knew them.
+        disks: the data disks of the node; None where it ended before it found them.
         reads: of each disk that it reported on, in this order.
         problem: what ended it.
     """
@@ -52,8 +52,8 @@ def read_argv(seconds: int, *, program: str = "fio", ioengine: str = "libaio") -
     return ("python3", PROGRAM, _SECONDS, str(seconds), "--program", program, "--ioengine", ioengine)
 
 
-def asked_s(argv: Sequence[str]) -> float:
-    """How long `read_argv` asked it to read; 0 for another command."""
+def requested_s(argv: Sequence[str]) -> float:
+    """The read time that `read_argv` requested; 0 for another command."""
     words = list(argv)
     return float(words[words.index(_SECONDS) + 1]) if _SECONDS in words[:-1] else 0.0
 

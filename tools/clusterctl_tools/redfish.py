@@ -374,8 +374,8 @@ def _accepted(path: str, answer: BmcAnswer) -> None:
 
 def _pause_s(answer: BmcAnswer) -> float:
     """The pause that the BMC requests in seconds, within five; a date, or nothing, is one second."""
-    asked = answer.headers.get("retry-after", "")
-    return min(float(asked), _MOST_RETRY_S) if asked.isdecimal() else _RETRY_S
+    retry_after = answer.headers.get("retry-after", "")
+    return min(float(retry_after), _MOST_RETRY_S) if retry_after.isdecimal() else _RETRY_S
 
 
 def _message(body: bytes) -> str:

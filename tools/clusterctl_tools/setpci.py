@@ -17,7 +17,7 @@ class DeviceControl:
     """What a function may do.
 
     Attributes:
-        relaxed_ordering: it may ask that its transactions pass others (`RlxdOrd+` of lspci).
+        relaxed_ordering: it may request that its transactions pass others (`RlxdOrd+` of lspci).
         max_read_request_bytes: the size of its largest read request (`MaxReadReq`).
     """
 

@@ -29,7 +29,7 @@ class StorageLoad(NamedTuple):
     Attributes:
         folder: below the mount, in which the folder of the run is made.
         files: written and read at the same time, each of `file_mib`.
-        asks: how many questions each node asks the next one by a write.
+        asks: how many questions each node sends to the next one by a write.
         phase_s: no phase goes on for longer; limit_s: of the whole run.
     """
 
@@ -62,7 +62,7 @@ class LockTry(NamedTuple):
 
     Attributes:
         held: this node got its own lock.
-        while_held, when_free: the answer about the lock of the next node, `granted` or `refused`; empty where it was not asked for.
+        while_held, when_free: the answer about the lock of the next node, `granted` or `refused`; empty where it was not requested.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class StorageRun(NamedTuple):
     """The output of one node, complete or not.
 
     Attributes:
-        mount, fstype, source: as the kernel names them; empty where it ended before it knew them.
+        mount, fstype, source: as the kernel names them; empty where it ended before it found them.
         number, nodes: of the node in its group, from 0 on, and of how many.
         direct: it read past the cache of the node.
         wrong: how many blocks had another content than was written; wrong_first: (file, block) of the first ones.
@@ -91,7 +91,7 @@ class StorageRun(NamedTuple):
         files: `create`, `stat`, `remove` -> what was done.
         round_trips_s: from a write to the answer of the next node, which is a write, too; asked: how many questions that are answers to.
         problem: what ended it: `not_mounted`, `no_space`, `io_error`, `alone`; detail: the same for people.
-        missing: numbers of the nodes that did not come or left, as far as this one knows them.
+        missing: numbers of the nodes that did not come or left, as far as this one could find out.
         ended: it went to its end.
     """
 
@@ -187,10 +187,10 @@ def _run(lines: Dict[str, Dict[str, Any]], locks: Tuple[LockTry, ...], errors: T
 
 
 def _transfer(values: Dict[str, Any]) -> Transfer:
-    done, asked = _number(values, "bytes"), _number(values, "asked_bytes")
-    if done > asked:
-        raise ValueError("{} of {} bytes were transferred".format(done, asked))
-    return Transfer(done, asked, _seconds(values.get("duration_s")))
+    done, total = _number(values, "bytes"), _number(values, "asked_bytes")
+    if done > total:
+        raise ValueError("{} of {} bytes were transferred".format(done, total))
+    return Transfer(done, total, _seconds(values.get("duration_s")))
 
 
 def _wrong(read: Optional[Dict[str, Any]]) -> Tuple[int, Tuple[Tuple[int, int], ...]]:

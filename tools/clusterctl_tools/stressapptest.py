@@ -29,7 +29,7 @@ class StressRun(NamedTuple):
     """The output of a run, complete or not.
 
     Attributes:
-        tested_mib, asked_s: what it was asked for, and could allocate; None where it did not begin.
+        tested_mib, requested_s: what was requested of it, and what it could allocate; None where it did not begin.
         hugepages: it took reserved huge pages in place of free memory.
         reported: words that it printed as read otherwise than written: 30 of each thread at most, also where it was killed before it counted them.
         where: the first of them, as it prints it: processor, address, what was read.
@@ -41,7 +41,7 @@ class StressRun(NamedTuple):
     """
 
     tested_mib: Optional[int]
-    asked_s: Optional[int]
+    requested_s: Optional[int]
     hugepages: bool
     reported: int
     where: str
@@ -73,7 +73,7 @@ def read_stress(text: str) -> StressRun:
     where, complaint = _WHERE.search(text), _COMPLAINT.search(text)
     return StressRun(
         tested_mib=int(started.group(1)) if started else None,
-        asked_s=int(started.group(2)) if started else None,
+        requested_s=int(started.group(2)) if started else None,
         hugepages="Log: Using shared hugepage object" in text,
         reported=len(_REPORT.findall(text)) + len(_PASSING.findall(text)),
         where=where.group(0)[:_FIRST_LENGTH] if where else "",

@@ -50,8 +50,8 @@ def version_argv(interpreter: str = INTERPRETER) -> Sequence[str]:
     return (interpreter, PROGRAM, "--version")
 
 
-def asked_s(argv: Sequence[str]) -> float:
-    """How long `gemm_argv` asked it to run; 0 for another command."""
+def requested_s(argv: Sequence[str]) -> float:
+    """The run time that `gemm_argv` requested; 0 for another command."""
     words = list(argv)
     return float(words[words.index(_SECONDS) + 1]) if _SECONDS in words[:-1] else 0.0
 

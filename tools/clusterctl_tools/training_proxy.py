@@ -91,7 +91,7 @@ class RankPlace(NamedTuple):
 
 
 class RankError(NamedTuple):
-    """What ended a rank, as PyTorch words it; missing: ranks that did not come, as far as it knows."""
+    """What ended a rank, as PyTorch words it; missing: ranks that did not come, as far as it could find out."""
 
     rank: int
     run: str
@@ -199,7 +199,7 @@ def _check(part: NodePart, steps: int, ranks: Sequence[RankRun], numbers: Sequen
     if len({(r.run, r.rank) for r in ranks}) != len(ranks):
         raise ValueError("one of its ranks occurs twice")
     if any(r.start + len(r.losses) != steps or (r.run == WHOLE and r.start) for r in ranks):
-        raise ValueError("one of its ranks has other steps than were asked for")
+        raise ValueError("one of its ranks has other steps than were requested")
 
 
 def _rank(values: Dict[str, Any]) -> RankRun:

@@ -24,8 +24,8 @@ def load_argv(gpu: int, seconds: int, program: str = PROGRAM) -> Sequence[str]:
     return ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", program, "--adapters", str(gpu), _TIME, str(seconds))
 
 
-def asked_s(argv: Sequence[str]) -> float:
-    """How long `load_argv` asked it to run; 0 for another command."""
+def requested_s(argv: Sequence[str]) -> float:
+    """The run time that `load_argv` requested; 0 for another command."""
     words = list(argv)
     return float(words[words.index(_TIME) + 1]) if _TIME in words[:-1] else 0.0
 

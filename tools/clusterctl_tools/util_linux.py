@@ -13,7 +13,7 @@ class UnreadableInventoryError(ValueError):
 
 
 def parse_lscpu(text: str) -> Dict[str, str]:
-    """Field -> value, without the colon, including nested fields; `-` is no value. Raises UnreadableInventoryError if the text is not from `lscpu -J`.
+    """Field -> value, without the colon, including nested fields; `-` is not a value. Raises UnreadableInventoryError if the text is not from `lscpu -J`.
 
     On Arm, lscpu shows `-` for the sockets, and the cores of a cluster, where the firmware does not describe them (lscpu.c, is_cluster).
     """

@@ -23,23 +23,23 @@ DEVLINK_TIMEOUT_S = 8.0
 def read_parameters(probe: Probe, tool: str, address: str, names: Sequence[str]) -> Dict[str, mlxconfig.Parameter]:
     """The parameters that the adapter has; those that it lacks or hides are left out.
 
-    The tool refuses a query as a whole for one such parameter, so it is asked again without it. It is asked once for each adapter: without `-d` it
+    The tool refuses a query as a whole for one such parameter, so it is queried again without it. It is queried once for each adapter: without `-d` it
     would query all of the node, also those that are not declared, but refuses if one of them cannot be opened, and reads its database again for each
     (mstflint 4.36, mlxcfg_ui.cpp, mtcr_ul.c and mlxcfg_generic_commander.cpp), so that only the start of a process would be saved.
 
     Raises:
         UnreadableToolError: the tool gives no configuration; the text gives the reason.
     """
-    asked = list(names)
-    while asked:
-        answer = probe.run(mlxconfig.query_argv(tool, address, asked), timeout_s=QUERY_TIMEOUT_S)
+    requested = list(names)
+    while requested:
+        answer = probe.run(mlxconfig.query_argv(tool, address, requested), timeout_s=QUERY_TIMEOUT_S)
         refused = mlxconfig.refused_parameter(answer.stdout + answer.stderr)
-        if refused not in asked:
+        if refused not in requested:
             try:
                 return mlxconfig.parse_configuration(answer.stdout)
             except mlxconfig.UnreadableConfigurationError as e:
                 raise UnreadableToolError(answer.error or answer.stderr.strip() or str(e)) from e
-        asked.remove(refused)
+        requested.remove(refused)
     return {}
 
 

@@ -22,7 +22,7 @@ class BmcView:
         pending: contents of its settings resource: all attributes, or only those that the next reset changes.
         firmware: version by Id, of the requested components.
         resource: returns any other resource by its path (`/redfish/v1/Chassis/1`), {} if there is none; raises if the BMC does not answer.
-        leak_detectors: of each chassis that was asked for, the state of each detector in place: `OK`, `Warning`, `Critical`, empty = not stated.
+        leak_detectors: of each chassis that was requested, the state of each detector in place: `OK`, `Warning`, `Critical`, empty = not stated.
         boot_order: in force; `pending_boot_order` after the next reset. Both empty if it has none, or none is declared.
         boot_override: what the next boot starts from instead (`Pxe`, `Hdd`); empty without an override, or if no order is declared.
     """

@@ -1,4 +1,4 @@
-"""Whether every cable ends where the cabling plan says: LLDP for Ethernet ports, the fabric itself for InfiniBand ports."""
+"""Whether every cable ends where the cabling plan declares: LLDP for Ethernet ports, the fabric itself for InfiniBand ports."""
 
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple

@@ -24,7 +24,7 @@ def role_of(item: pytest.Item) -> str:
 
 
 def items_of_argument(spec: Optional[Mapping[str, Any]], variable: str) -> List[Any]:
-    """The declared items that a check takes one at a time; one empty item if there are none, so that the check can say so."""
+    """The declared items that a check takes one at a time; one empty item if there are none, so that the check can report it."""
     return list((spec or {}).get(variable) or []) or [""]
 
 

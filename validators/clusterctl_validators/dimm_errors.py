@@ -26,7 +26,7 @@ def judge_dimms(record: Record, probe: Probe, per_day_max: int) -> None:
             "hardware.dimms.corrected",
             expected="counters of the kernel (EDAC)",
             found="none",
-            hint="without an EDAC driver nobody sees corrected errors: load that of this processor, and see the BMC's event log",
+            hint="without an EDAC driver the kernel does not report corrected errors: load that of this processor, and see the BMC's event log",
         )
         return
     most = per_day_max * max(_uptime_s(probe) / _SECONDS_PER_DAY, 1.0)

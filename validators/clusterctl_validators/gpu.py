@@ -20,7 +20,7 @@ class GpuEvent:
         code: the vendor's number for the error.
         harmless: the vendor requires no action on the node.
         action: the next action.
-        blames_application: the vendor suspects the program that ran; where that is known to work, it is the GPU.
+        suspects_application: the vendor suspects the program that ran; where that is known to work, it is the GPU.
         lost_data: a memory error that was contained in one program.
         notable: harmless, and the vendor recommends to look into it.
         of_link: about a link to another GPU or to a switch.
@@ -32,7 +32,7 @@ class GpuEvent:
     detail: str
     harmless: bool
     action: str
-    blames_application: bool = False
+    suspects_application: bool = False
     lost_data: bool = False
     notable: bool = False
     of_link: bool = False

@@ -31,7 +31,7 @@ def _counted(active: Mapping[int, float], expected: int) -> str:
 
 
 def judge_gpu_link_flaps(record: Record, reader: GpuReader, gpus: int, most: int) -> None:
-    """Losses of the links of each GPU; `gpus`: those with links, 0 where none are declared. Where no link is active, `judge_gpu_links` says so."""
+    """Losses of the links of each GPU; `gpus`: those with links, 0 where none are declared. Where no link is active, `judge_gpu_links` reports it."""
     if not gpus:
         record.not_applicable("hardware.gpus.nvlink_flaps", UNDECLARED)
         return

@@ -116,7 +116,7 @@ def _same_slot(address: str, logged: str) -> bool:
 def judge_aer(
     record: Record, events: Tuple[MachineError, ...], counts: Mapping[str, AerCounts], window: Window, corrected_max: int
 ) -> None:
-    """PCIe errors. Counters of the devices tell no time: they count where the whole boot does."""
+    """PCIe errors. Counters of the devices have no times: they count where the whole boot does."""
     recent = [e for e in events if window.holds(_time(e))]
     for name, severity in (("fatal", Severity.CRITICAL), ("nonfatal", Severity.MAJOR)):
         bad = [e for e in recent if not e.corrected and e.fatal == (name == "fatal")]

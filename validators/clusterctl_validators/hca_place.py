@@ -23,11 +23,11 @@ def judge_place(record: Record, probe: Probe, at: str, hca: Mapping[str, Any]) -
 
 
 def manages_nvswitches(probe: Probe, name: str) -> bool:
-    """Whether a device is no adapter, but manages the NVSwitches of an HGX B200 baseboard, by its product data."""
+    """Whether a device is not an adapter, but manages the NVSwitches of an HGX B200 baseboard, by its product data."""
     try:
         return rdma_sysfs.SWITCH_MANAGEMENT in (probe.read("/sys/class/infiniband/{}/device/vpd".format(name)) or "")
     except ProbeError:
-        return False  # product data that cannot be read says nothing of the link
+        return False  # product data that cannot be read does not concern the link
 
 
 def absence_hint(probe: Probe, hca: Mapping[str, Any]) -> str:

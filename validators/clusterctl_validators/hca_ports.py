@@ -51,7 +51,7 @@ def _judge_port(hca: Hca, record: Record, probe: Probe) -> None:
         return
     # A declared address is a better proof, and needs no word of the device.
     if not hca.get("pci") and manages_nvswitches(probe, hca["name"]):
-        hint = "an adapter is missing, so the names of others moved up, or hardware_hcas names the wrong devices: declare `pci`"
+        hint = "an adapter is missing, so the names of others shifted, or hardware_hcas names the wrong devices: declare `pci`"
         found = "a link to the NVSwitches of the baseboard"
         record.ok(at + "present", False, expected="present", found=found, severity=Severity.CRITICAL, hint=hint)
         return

@@ -1,4 +1,4 @@
-"""Pure readers of IMEX: nodes file, configuration, and `nvidia-imex-ctl -N -j`, the state of the domain as one member sees it."""
+"""Pure readers of IMEX: nodes file, configuration, and `nvidia-imex-ctl -N -j`, the state of the domain as one member reports it."""
 
 import json
 import re

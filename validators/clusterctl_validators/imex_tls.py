@@ -56,7 +56,7 @@ def _validity(record: Record, probe: Probe, at: str, path: str) -> None:
     ):
         still = probe.run(["openssl", "x509", "-noout", "-checkend", str(days * _DAY_S), "-in", path])
         if still.error or still.stdout.strip() not in _CHECKEND_ANSWERS:  # it exits 1 for an expired certificate and for one it cannot read
-            record.could_not_run(check_id, still.error or still.stderr.strip() or "openssl does not say when it expires", severity)
+            record.could_not_run(check_id, still.error or still.stderr.strip() or "openssl does not print when it expires", severity)
             continue
         record.ok(check_id, still.rc == 0, expected=expected, found="until " + date, severity=severity, hint=hint)
 

@@ -17,7 +17,7 @@ _ANNOUNCED = re.compile(
     r"AER: (?:Multiple )?(?P<severity>Uncorrect(?:ed|able) \((?:Non-)?Fatal\)) error (?:message )?received(?: from|:) (?P<device>[0-9a-f:.]+)"
 )
 # A port that disabled its link to contain an error, in one line since Linux 6.16, in two before. The kernel logs no details of an error that the device
-# below sent (ERR_FATAL, ERR_NONFATAL), because its link is down. "software trigger" is no error.
+# below sent (ERR_FATAL, ERR_NONFATAL), because its link is down. "software trigger" is not an error.
 _CONTAINED = re.compile(
     r"(?P<port>" + _ADDRESS + r"): DPC: (?:containment event, status:0x[0-9a-f]+[:,] )?"
     r"(?P<reason>ERR_(?:NON)?FATAL|unmasked uncorrectable error|RP PIO error|reserved error) (?:detected|received from (?P<device>"

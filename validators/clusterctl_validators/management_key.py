@@ -57,7 +57,7 @@ def _judge_silence(record: Record, probe: Probe, check: str, device: str, port: 
     if is_virtual_machine(probe) or probe.glob("/sys/class/infiniband/{}/device/physfn".format(device)):
         record.could_not_run(
             check,
-            "the port does not answer, and a virtual machine or function may not be able to ask it: check it on a machine with the whole adapter",
+            "the port does not answer, and a virtual machine or function may not be able to query it: check it on a machine with the whole adapter",
         )
         return
     try:

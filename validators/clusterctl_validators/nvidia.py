@@ -175,7 +175,7 @@ def _gpu_event(xid: XidEvent) -> GpuEvent:
     action = recovery_action(xid.detail) if xid.code == RECOVERY_CODE else action_for(xid.code)
     lost = xid.code in LOST_DATA
     advice = _hint(Action.CHECK_MEMORY if lost else action)
-    blamed = action is Action.RESTART_APP and not lost
+    suspects_application = action is Action.RESTART_APP and not lost
     return GpuEvent(
         xid.time,
         xid.pci,
@@ -183,7 +183,7 @@ def _gpu_event(xid: XidEvent) -> GpuEvent:
         xid.detail,
         action in HARMLESS,
         advice,
-        blamed,
+        suspects_application,
         lost,
         of_link=is_of_link(xid.code),
     )

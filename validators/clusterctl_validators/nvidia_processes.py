@@ -2,9 +2,9 @@
 
 from typing import Tuple
 
-# CUDA maps memory through it; a program that only asks NVML opens /dev/nvidiactl and /dev/nvidia<N> (assumed from both libraries' behaviour).
+# CUDA maps memory through it; a program that only queries NVML opens /dev/nvidiactl and /dev/nvidia<N> (assumed from both libraries' behaviour).
 COMPUTE_DEVICES: Tuple[str, ...] = ("/dev/nvidia-uvm",)
 # With --uvm-persistence-mode the persistence daemon keeps the device open; DCGM's daemon starts the diagnostics.
 GPU_SERVICES: Tuple[str, ...] = ("nvidia-persistenced", "nv-hostengine")
-# dcgmi asks this daemon, whose children then compute.
+# dcgmi sends requests to this daemon, whose children then compute.
 DIAGNOSTICS_DAEMON = "nv-hostengine"

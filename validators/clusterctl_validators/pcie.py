@@ -28,7 +28,7 @@ _IOMMU_STATES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "tran
 
 @dataclass(frozen=True)
 class PcieLink:
-    """The link of one device. None = the kernel does not know it.
+    """The link of one device. None = the kernel does not report it.
 
     Attributes:
         generation, width: negotiated now.

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Protocol
 ROOT = "/sys/class/infiniband"
 # A second device of an adapter, for subnet managers of XDR fabrics: `rdma dev add smi1 type SMI parent mlx5_0` (rdma-dev.8). Assumed: its name begins so.
 _SMI = "smi"
-# In the product data of a function that manages the NVSwitches of a baseboard, and is no adapter (Fabric Manager User Guide).
+# In the product data of a function that manages the NVSwitches of a baseboard, and is not an adapter (Fabric Manager User Guide).
 SWITCH_MANAGEMENT = "SMDL=SW_MNG"
 
 

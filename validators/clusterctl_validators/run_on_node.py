@@ -114,7 +114,7 @@ def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, 
 
 
 def _boot_id() -> str:
-    """The boot that the node is in; empty where its kernel does not say."""
+    """The boot that the node is in; empty where its kernel does not report it."""
     try:
         return Path(_BOOT_ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):

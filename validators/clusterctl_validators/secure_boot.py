@@ -51,7 +51,9 @@ def judge_module(check: str, module: str, probe: Probe, record: Record) -> None:
         return
     name, keys = parse_fields(info.stdout).get("signer", ""), _keys(probe)
     if name and not keys:
-        record.could_not_run(check, KEYS + " shows no certificate, although the kernel has some; only root sees them", Severity.CRITICAL)
+        record.could_not_run(
+            check, KEYS + " shows no certificate, although the kernel has some; root privileges are required", Severity.CRITICAL
+        )
         return
     known = any(": {}: ".format(name) in key for key in keys)
     found = "unsigned" if not name else "signed by " + name + ("" if known else ", of whom the kernel has no key")

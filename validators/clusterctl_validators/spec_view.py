@@ -1,4 +1,4 @@
-"""The declared state of one role, as a check sees it."""
+"""The declared state of one role, as a check reads it."""
 
 from typing import Any, Dict, Iterator, Mapping, Set
 

@@ -59,7 +59,7 @@ def test_toolkits(spec: Spec, record: Record, probe: Probe) -> None:
         if result.error or not found:
             record.could_not_run(check + ".compiler", "{}: {}".format(nvcc, result.error or "exit {}, no release".format(result.rc)))
             continue
-        record.equal(check + ".compiler", version, found.group(1), hint="the folder contains another toolkit than its name says")
+        record.equal(check + ".compiler", version, found.group(1), hint="the folder contains another toolkit than its name states")
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:

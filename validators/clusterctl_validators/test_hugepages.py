@@ -36,7 +36,7 @@ def test_pages_of_each_node(spec: SpecView, probe: Probe, record: Record) -> Non
         record.equal(check + ".persisted", count, at_boot.get((size, str(node)), "(not allocated at boot)"), hint=APPLY)
 
 
-def test_service_asks_at_boot(spec: SpecView, probe: Probe, record: Record) -> None:
+def test_service_allocates_at_boot(spec: SpecView, probe: Probe, record: Record) -> None:
     if not spec["hugepages_pages"]:
         return
     unit = probe.units([UNIT])[UNIT]

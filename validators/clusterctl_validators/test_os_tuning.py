@@ -112,7 +112,7 @@ def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
 
 
 def test_owner_of_cpu_power(spec: SpecView, probe: Probe, record: Record) -> None:
-    """The service must know it at boot: where the BIOS owns the states, their absence is not a failure of the service."""
+    """The service must apply it at boot: where the BIOS owns the states, their absence is not a failure of the service."""
     if spec["os_tuning_governor"] or int(spec["os_tuning_idle_latency_max_us"]) >= 0:
         _persisted(probe, record, "os_tuning.cpu_power_by_firmware", "cpu_power_by_firmware", int(spec["os_tuning_cpu_power_by_firmware"]))
     else:
@@ -314,7 +314,7 @@ def test_time(spec: SpecView, probe: Probe, record: Record) -> None:
     record.equal("os_tuning.time_sources.running", ", ".join(sorted(names)), ", ".join(chrony.polled(probe)), hint="restart chrony")
     wait_s = int(spec["os_tuning_time_wait_s"])
     if wait_s:
-        # After a boot the first measurements take seconds; asked once, a good node would fail.
+        # After a boot the first measurements take seconds; with one query, a good node would fail.
         ok, state = chrony.synchronized(probe, wait_s)
         hint = "`chronyc sources` shows which servers answer (UDP port 123)"
         record.ok("os_tuning.time_synchronized", ok, expected="synchronized within {} s".format(wait_s), found=state, hint=hint)

@@ -1,4 +1,4 @@
-"""Traffic between PCIe devices: what the registers of ports, GPUs and adapters say now, and the files and the service that keep it so."""
+"""Traffic between PCIe devices: the present registers of ports, GPUs and adapters, and the files and the service that keep it so."""
 
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 

@@ -1,4 +1,4 @@
-"""NVIDIA, as the framework sees it."""
+"""NVIDIA, for the framework."""
 
 from clusterctl_tools import nvidia_smi
 from clusterctl_validators import nvidia, nvidia_processes

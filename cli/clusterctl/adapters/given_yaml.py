@@ -47,7 +47,7 @@ def given_yaml(file: Path, *, most_brackets: float = inf) -> object:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 a safe one
     except yaml.MarkedYAMLError as e:
         raise ConfigError(
-            detail=f"{file}{_line(e)}: {_said(e)}", hint="correct the YAML; it is indented with spaces, never with tabs"
+            detail=f"{file}{_line(e)}: {_problem_text(e)}", hint="correct the YAML; it is indented with spaces, never with tabs"
         ) from e
     except (yaml.YAMLError, ValueError, RecursionError) as e:  # ValueError: no date, thousands of digits
         raise ConfigError(detail=f"{file}: {' '.join(str(e).split())}", hint="correct the YAML") from e
@@ -58,5 +58,5 @@ def _line(error: yaml.MarkedYAMLError) -> str:
     return f":{mark.line + 1}" if mark else ""
 
 
-def _said(error: yaml.MarkedYAMLError) -> str:
+def _problem_text(error: yaml.MarkedYAMLError) -> str:
     return ": ".join(part for part in (error.context, error.problem) if part)

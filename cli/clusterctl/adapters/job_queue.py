@@ -1,6 +1,6 @@
 """The queue of shards: one procrastinate job per shard, in the PostgreSQL database of the store. The only module that imports procrastinate.
 
-A job says no more than which shard is to be worked on; what is to be done, and who may, is in the shard's row. So a job that is lost or
+A job names only the shard to provision; what is to be done, and who may, is in the shard's row. So a job that is lost or
 started twice does no harm: `sweep` queues what is missing, and the store refuses the worker with the older token.
 """
 
@@ -45,7 +45,7 @@ class RetryLaterError(Exception):
 
 
 def queue_name(site: str, content: str) -> str:
-    """The queue of the workers of a site that have the same content; a worker with other content never sees its jobs.
+    """The queue of the workers of a site that have the same content; a worker with other content never gets its jobs.
 
     A digest, because PostgreSQL announces jobs on a channel with the queue's name, and these have at most 63 bytes.
     """
@@ -162,7 +162,7 @@ class JobQueue:
         from procrastinate.worker import Worker  # noqa: PLC0415
 
         class Again(BaseRetryStrategy):
-            """Whatever ended a handler but its return, the shard is not done: the store says when it is."""
+            """Whatever ended a handler but its return, the shard is not done: the store records when it is."""
 
             def get_retry_decision(self, *, exception: BaseException, job: object) -> RetryDecision:  # noqa: ARG002
                 wait_s = exception.after_s if isinstance(exception, RetryLaterError) else _UNEXPECTED_S

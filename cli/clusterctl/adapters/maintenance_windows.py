@@ -45,7 +45,7 @@ class _Entry:
         try:
             return ZoneInfo(name if isinstance(name, str) else "")
         except (ZoneInfoNotFoundError, ValueError, OSError) as e:
-            raise self.invalid("time_zone", f"{name!r} is not a time zone that this machine knows (package tzdata)") from e
+            raise self.invalid("time_zone", f"{name!r} is not a time zone of this machine (package tzdata)") from e
 
     def _days(self) -> frozenset[int]:
         days = self.data.get("days", list(_DAYS))

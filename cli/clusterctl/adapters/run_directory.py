@@ -171,7 +171,7 @@ def _write(path: Path, parts: Iterable[str]) -> None:
 
 @contextmanager
 def given_output(path: Path | None) -> Iterator[None]:
-    """What a person named as output, a file or a folder of files, is no part of the record: that it cannot be written is said of the path.
+    """What a person named as output, a file or a folder of files, is not part of the record: an error of writing it names the path.
 
     None: nothing is named.
 

@@ -1,4 +1,4 @@
-"""`clusterctl bmc`: what the BMCs of nodes tell."""
+"""`clusterctl bmc`: what the BMCs of nodes report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(
     entries: int,
     output: str,
 ) -> int:
-    """Show what the BMCs of TARGET tell: event log, sensors, enabled protocols, serial console. Changes nothing and contacts no node.
+    """Show what the BMCs of TARGET report: event log, sensors, enabled protocols, serial console. Changes nothing and contacts no node.
 
     `--only accounts` sets the asset tag of the machine to what it is, with bmc_readonly_user: the BMC must refuse that, and log it.
 

@@ -21,7 +21,7 @@ _FORMATS = ("table", "json", "yaml", "junit")
 @limit_option
 @vault_option
 @click.option("--policy", "words", default="", metavar="SEVERITY=ACTION,...", help="report, drain or heal, by severity; default: report.")
-@click.option("--heal", is_flag=True, help="Heal what the policy says: one node first, with `provision`, then the others.")
+@click.option("--heal", is_flag=True, help="Heal what the policy allows: one node first, with `provision`, then the others.")
 @click.option("--since", default="", metavar="DURATION", help="Show only what was first seen since: 90m, 24h, 7d, 2w.")
 @click.option("--textfile", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write metrics for node exporter.")
 @click.option(

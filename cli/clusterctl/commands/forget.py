@@ -13,13 +13,13 @@ from clusterctl.model.exit_codes import ExitCode
 
 @click.command("forget")
 @target_argument
-@click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask.  [env: CLUSTERCTL_YES]")
+@click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not prompt for confirmation.   [env: CLUSTERCTL_YES]")
 @output_option
 @click.pass_context
 def command(ctx: click.Context, target: str, *, yes: bool, output: str) -> int:
     """Delete the nodes of TARGET from the record, with their history: for nodes recorded by mistake or gone for good.
 
-    No node is contacted. Runs and their directories stay. Exits with 2 if a node is admitted, 3 if a run holds one, 8 if the answer is no.
+    No node is contacted. Runs and their directories stay. Exits with 2 if a node is admitted, 3 if a run holds one, 8 if the operator declines.
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.adapters.store import Store  # noqa: PLC0415

@@ -23,7 +23,7 @@ _MOST = 1_000_000
 @click.option(
     "--worst", is_flag=True, help="Which machines and parts failed most, by serial: of NODE (a node, rack or pattern), or of all."
 )
-@click.option("--observed", is_flag=True, help="What observed checks and gates found, and how often the repeat said otherwise.")
+@click.option("--observed", is_flag=True, help="What observed checks and gates found, and how often the repeat had another result.")
 @click.option("--days", type=click.IntRange(1, 90), default=90, show_default=True, help="With --worst and --observed: of the last N days.")
 @click.option("-n", "--count", type=click.IntRange(1, _MOST), default=20, show_default=True, help="With them: how many to list.")
 @output_option

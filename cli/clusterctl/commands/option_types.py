@@ -30,7 +30,7 @@ class FiniteRange(click.FloatRange):
 
 
 class Sentence(click.ParamType[str]):
-    """Text that says something."""
+    """Text that is not blank."""
 
     name = "text"
 

@@ -74,7 +74,7 @@ target_argument = click.argument("target", shell_complete=complete.targets)
 
 
 def load_config(ctx: click.Context, inventory: tuple[str, ...] = (), *, gates: bool) -> config_module.Config:
-    """The site's configuration with the global options applied; with `gates`, the gates of the site are registered, too: each verb says whether it reads them."""
+    """The site's configuration with the global options applied; with `gates`, the gates of the site are registered, too: each verb declares whether it reads them."""
     config = config_module.read_config(inventory=inventory, state_dir=(ctx.obj or {}).get("state_dir"))
     if gates:
         from clusterctl.adapters.site_gates import load_site_gates  # noqa: PLC0415 imports the gates, which most verbs do not read

@@ -34,7 +34,7 @@ def command(
     """Switch the drained nodes of TARGET by their BMCs: on, off, cycle (off, then on: cold), ac-cycle (adapters and BMC lose power, too) or reboot (warm).
 
     A node that must come back has to answer by SSH with a new boot id. `cycle`, `ac-cycle` and `reboot` take down no more of a rack at once than the
-    reboot budget. Nodes on which the pool says that jobs still run are refused (2), except for `on`.
+    reboot budget. Nodes on which the pool reports running jobs are refused (2), except for `on`.
     Exits with 0 if all nodes are as requested, 4 if a BMC refused or a node did not come back, 8 if nodes were left out for it.
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415

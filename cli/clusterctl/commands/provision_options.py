@@ -59,7 +59,7 @@ _OWN = (
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),
     click.option("-v", "--verbose", count=True, help="Show Ansible's own output; -vvv for more."),
     click.option("-f", "--forks", type=click.IntRange(1, 1024), default=25, show_default=True, help="Nodes changed at the same time."),
-    click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask for confirmation.  [env: CLUSTERCTL_YES]"),
+    click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not prompt for confirmation.  [env: CLUSTERCTL_YES]"),
 )
 
 

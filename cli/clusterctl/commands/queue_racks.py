@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.request import ProvisionRequest
 
 _NOT_QUEUED = {
-    "check": "a worker asks nobody: `clusterctl plan` shows what it would do",
+    "check": "a worker has no operator to confirm: `clusterctl plan` shows what it would do",
     "plan_file": "a plan is of one run, and a queue makes one per rack",
     "resume": "queue the same target again: a worker goes on where the nodes stand",
     "inventory": "workers read the inventory of their own clusterctl.yml",

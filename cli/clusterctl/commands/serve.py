@@ -18,7 +18,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8787, show_default=True, help="Port to listen on.")
 @click.option("--unix", type=_FILE, metavar="PATH", help="Listen on a Unix socket instead, for this user and its group.")
-@click.option("--token-file", type=_FILE, metavar="FILE", help="Ask for the token in this file: a bearer token, or a browser's password.")
+@click.option("--token-file", type=_FILE, metavar="FILE", help="Require the token in this file: a bearer token, or a browser's password.")
 @click.option("--trust-header", default="", metavar="NAME", help="Let in whom a reverse proxy names in this header.")
 @click.option("--proxy", "proxies", multiple=True, metavar="ADDRESS", help="Address or network of that proxy; repeat.  [default: loopback]")
 @click.pass_context
@@ -49,8 +49,8 @@ def command(
     Store.open_to_read(url).close()  # a database that cannot be read is an error now, not at the first request
     listening = listen_unix(unix) if unix else listen(bind, port)
     where = f"unix:{unix}" if unix else f"http://{f'[{bind}]' if ':' in bind else bind}:{port}/"
-    said = f"serving {where} (only reading); Ctrl-C ends it"
-    if serve_until_stopped(Browser(url), access, listening, lambda: messages.note(said)) is signal.SIGINT:
+    started = f"serving {where} (only reading); Ctrl-C ends it"
+    if serve_until_stopped(Browser(url), access, listening, lambda: messages.note(started)) is signal.SIGINT:
         raise InterruptedRunError(detail="Ctrl-C", hint="")
 
 

@@ -43,7 +43,7 @@ class CheckMode:
             self.changes.append(TaskChange(event.node, event.role, event.task, event.diff))
 
     def add_hidden(self, outcome: PlaybookResult) -> None:
-        """Record what only the recap counts: the events of tasks with no_log do not say whether they changed something."""
+        """Record what only the recap counts: the events of tasks with no_log do not show whether they changed something."""
         for host in outcome.hosts.values():
             hidden = host.changed - sum(c.node == host.node for c in self.changes)
             if hidden > 0:

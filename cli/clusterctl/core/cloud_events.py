@@ -1,4 +1,4 @@
-"""What the record says -> CloudEvents. Pure."""
+"""Records -> CloudEvents. Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def breaker_event(row: BreakerEvent, source: str, mask: Callable[[str], str]) ->
 
 
 def notice_event(row: MaintenanceNotice, source: str, mask: Callable[[str], str]) -> CloudEvent:
-    """Planned maintenance was announced, moved or cancelled."""
+    """Planned maintenance was announced, rescheduled or cancelled."""
     data = {
         "id": row.id,
         "nodes": list(row.nodes),

@@ -1,4 +1,4 @@
-"""The hint of a finding: validators do not know the node's name in the inventory, so they write NODE for it."""
+"""The hint of a finding: validators do not have the node's name in the inventory, so they write NODE for it."""
 
 from __future__ import annotations
 

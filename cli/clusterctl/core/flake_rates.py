@@ -1,4 +1,4 @@
-"""How often the repeat of an observed check or gate says otherwise. Pure."""
+"""How often the repeat of an observed check or gate has another result. Pure."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\d")
 
 
 def installed_versions(findings: Iterable[Finding], traits: ValidatorTraits) -> tuple[InstalledVersion, ...]:
-    """One for each component and model that validators declare as a version, whatever came of the check; none where the node showed no version."""
+    """One for each component and model that validators declare as a version, whatever the check found; none where the node showed no version."""
     findings = tuple(findings)
     found = {f.check: f.found for f in findings}
     seen: dict[tuple[str, str], set[str]] = {}

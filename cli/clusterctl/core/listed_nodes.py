@@ -25,7 +25,7 @@ _UNSEEN = RecordedHardware("", "", "", 0)
 
 
 def listed_nodes(found: Overview, nodes: Iterable[NodeRecord], hardware: Mapping[str, RecordedHardware]) -> tuple[ListedNode, ...]:
-    """These nodes of an overview, with what their recorded parts say."""
+    """These nodes of an overview, with what their recorded parts show."""
     planned = _by_node(found.notices)
     return tuple(_listed(found, n, hardware.get(n.name), planned.get(n.name, ())) for n in nodes)
 

@@ -74,7 +74,7 @@ def _drawn(gate: LoadGate, record: RawRecord, named: Collection[str], *, is_agai
         samples=len(samples),
         unread=len(unread),
         unread_s=unread[0][0] if unread else 0.0,
-        unread_said=unread[0][1] if unread else "",
+        unread_text=unread[0][1] if unread else "",
     )
 
 

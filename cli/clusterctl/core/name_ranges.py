@@ -17,7 +17,7 @@ _MOST = 65_536
 
 
 def split_words(target: str, *, colons: bool = False) -> tuple[str, ...]:
-    """The words between commas, and between colons if asked for, that are not in brackets; without blanks around them."""
+    """The words between commas, and between colons if requested, that are not in brackets; without blanks around them."""
     return tuple(w.strip() for w in (_COMMA_OR_COLON if colons else _COMMA).split(target) if w.strip())
 
 

@@ -33,7 +33,7 @@ def require_announceable(nodes: Collection[str], period: Period, others: Iterabl
     _require_free(nodes, period, others, now)
 
 
-def moved_period(
+def changed_period(
     notice: MaintenanceNotice, begins_at: str | None, ends_at: str | None, others: Iterable[MaintenanceNotice], now: str
 ) -> Period:
     """When a notice is after a move; what is not given stays. Of one that has begun, only the end moves.

@@ -1,7 +1,7 @@
 """Observe mode: what a check or gate finds is recorded and shown, and decides nothing. Pure.
 
 Not a waiver: a waiver accepts one failure of one node for a time, with an owner; an observed check is new or too flappy to decide on any node yet. A
-site switches it on when it knows its flake rate (`clusterctl history --observed`).
+site switches it on when its flake rate is known (`clusterctl history --observed`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEYS = ("check", "gate", "rule", "reason")
 _HOLDS_BACK = frozenset({Outcome.FAIL, Outcome.COULD_NOT_RUN})
 # What a job would pay for with wrong results or its life decides always: wrong sums, a word of memory or of a file that is read otherwise than it was written,
-# a GPU that is gone, memory to be replaced, an error or a reboot under load. It is no matter of a threshold, so there is nothing to get to know first.
+# a GPU that is gone, memory to be replaced, an error or a reboot under load. No threshold is involved, so no observation is needed first.
 ALWAYS_DECIDES = frozenset(
     {
         GateReason.WRONG_RESULTS,
@@ -68,7 +68,7 @@ def parse_observations(entries: Iterable[Mapping[str, str]], node: str) -> tuple
     """The observations of a node.
 
     Raises:
-        ConfigError: one says not what is observed, or not why.
+        ConfigError: one does not name what is observed, or not why.
     """
     found = []
     for entry in entries:
@@ -101,8 +101,8 @@ def _finding(finding: Finding, observations: tuple[Observation, ...]) -> Finding
     why = next((o.reason for o in observations if matches(o.check, finding.check)), "")
     if not why or finding.observed or finding.severity is Severity.CRITICAL:
         return finding
-    said = f"{finding.reason}; " if finding.reason else ""
-    reason = f"{said}observed, so it does not decide: {why}" if finding.outcome in _HOLDS_BACK else finding.reason
+    before = f"{finding.reason}; " if finding.reason else ""
+    reason = f"{before}observed, so it does not decide: {why}" if finding.outcome in _HOLDS_BACK else finding.reason
     return replace(finding, outcome=_shown(finding.outcome), observed=finding.outcome.value, reason=reason)
 
 
@@ -110,8 +110,8 @@ def _result(result: GateResult, observations: tuple[Observation, ...]) -> GateRe
     why = next((o.reason for o in observations if o.gate == result.gate and o.rule in ("", result.rule)), "")
     if not why or result.observed or result.reason in ALWAYS_DECIDES:
         return result
-    said = f"{result.detail}; " if result.detail else ""
-    detail = f"{said}observed, so it does not decide: {why}" if result.outcome in _HOLDS_BACK else result.detail
+    before = f"{result.detail}; " if result.detail else ""
+    detail = f"{before}observed, so it does not decide: {why}" if result.outcome in _HOLDS_BACK else result.detail
     return replace(result, outcome=_shown(result.outcome), observed=result.outcome, detail=detail)
 
 

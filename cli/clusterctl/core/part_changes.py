@@ -30,7 +30,7 @@ class PartChanges:
 
 
 def part_changes(node: str, run_id: str, recorded: Iterable[PartRow], found: Iterable[Part]) -> PartChanges:
-    """Compare present rows with what a run found. A place that the run did not find stays as it is: `hardware` says what is missing.
+    """Compare present rows with what a run found. A place that the run did not find stays as it is: `hardware` reports what is missing.
 
     It is another machine if the system has another serial, or no recorded part is left: then all that is not found has gone with the first.
     """

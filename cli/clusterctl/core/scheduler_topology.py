@@ -1,7 +1,7 @@
 """A switch tree in the formats of schedulers. Pure.
 
 Slurm: topology.conf(5) and topology.yaml(5), https://slurm.schedmd.com/topology.html. Kubernetes: the label keys of NVIDIA Topograph 1.0 (docs/engines/k8s.md) and
-those of 0.5 and earlier: schedulers read the ones that they are told, and a key that we no longer apply would be taken from the nodes.
+those of 0.5 and earlier: schedulers read the ones that they are configured to read, and a key that we no longer apply would be taken from the nodes.
 """
 
 from __future__ import annotations

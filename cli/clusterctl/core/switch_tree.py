@@ -1,4 +1,4 @@
-"""The switches above nodes and their NVLink domains, as schedulers want to know them. Pure.
+"""The switches above nodes and their NVLink domains, as schedulers need them. Pure.
 
 A node's leaf is its `leaf`, else its scalable unit, else its rack: in a rail-optimised fabric all nodes of a unit share their leaves.
 """

@@ -56,7 +56,7 @@ def apply_parts(roles: Sequence[str], order: Sequence[str], from_controller: Col
 
 
 def node_problem(node: Node, python: str, oldest: tuple[int, int]) -> str:
-    """Why Ansible cannot run on this node; empty if it can, or if only the node itself can say so.
+    """Why Ansible cannot run on this node; empty if it can, or if only the node itself shows that.
 
     Args:
         node: with its connection.

@@ -10,7 +10,7 @@ class BecomePassword:
     """The password from the inventory.
 
     Attributes:
-        value: empty = there is none, and sudo must not ask.
+        value: empty = there is none, and sudo must not prompt.
         problem: why it cannot be had (it cannot be decrypted); empty if it can.
     """
 

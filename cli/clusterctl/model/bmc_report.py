@@ -41,7 +41,7 @@ class Sensor:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One service of a BMC on the network. `enabled` None = it does not say."""
+    """One service of a BMC on the network. `enabled` None = it does not report it."""
 
     manager: str
     name: str
@@ -61,7 +61,7 @@ class Console:
 
 @dataclass(frozen=True, slots=True)
 class AccountCheck:
-    """What came of a change that was tried with an account that may only read.
+    """The result of an attempted change with a read-only account.
 
     Attributes:
         user: that account.
@@ -108,9 +108,9 @@ class BmcReport:
     missing: tuple[tuple[BmcSection, str], ...] = ()
 
     def any_enabled(self, name: str) -> bool | None:
-        """Whether a protocol is enabled on any of its BMCs; None if none of them says, or if one that could not be read may have it enabled."""
-        said = [p.enabled for p in self.protocols if p.name == name and p.enabled is not None]
-        if any(said):
+        """Whether a protocol is enabled on any of its BMCs; None if none reports it, or if one that could not be read may have it enabled."""
+        reported = [p.enabled for p in self.protocols if p.name == name and p.enabled is not None]
+        if any(reported):
             return True
         unread = any(section is BmcSection.PROTOCOLS for section, _ in self.missing)
-        return False if said and not unread else None
+        return False if reported and not unread else None

@@ -12,8 +12,8 @@ class Capacity:
     Attributes:
         delivered: recorded and not retired.
         healthy: admitted, and answered when last validated.
-        reserved: allocated to a tenant; null: no pool tells that.
-        in_use: running jobs; null where the pool was not asked, or does not tell.
+        reserved: allocated to a tenant; null: no pool reports it.
+        in_use: running jobs; null where the pool was not queried, or does not report it.
         withheld: from tenants, for now: a run holds them, or a person took them out.
     """
 

@@ -69,7 +69,7 @@ class PowerDocument:
 
 @dataclass(frozen=True, slots=True)
 class FormerPart:
-    """A part that was at the same place before; `replaced_in` is the run that first saw another one."""
+    """A part that was at the same place before; `replaced_in` is the run that first found another one."""
 
     serial: str
     first_run: str
@@ -83,7 +83,7 @@ class RecordedPart:
     Attributes:
         kind: gpu, nic, nvswitch, nvme, dimm, cpu, system, baseboard or chassis.
         slot: its place in the machine: a PCI address or a locator.
-        first_run: the run that saw it first.
+        first_run: the run that found it first.
     """
 
     kind: str
@@ -127,9 +127,9 @@ class ReadBmc:
     Attributes:
         bmc_versions: firmware of the BMC, by its name.
         tls_verified: whether the certificate of its TLS connection was verified.
-        ipmi_over_lan: null if the BMC does not say; so for the next two.
+        ipmi_over_lan: null if the BMC does not report it; the same for the next two.
         redfish_without_account: whether Redfish lists its systems to requests without an account; null if that was not queried, or the answer shows neither.
-        accounts: what came of a change that was tried with an account that may only read; null if that was not asked for, or could not be tried.
+        accounts: the result of an attempted change with a read-only account; null if it was not requested or could not be attempted.
         missing: section -> why it, or a part of it, could not be read.
     """
 

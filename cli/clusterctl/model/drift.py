@@ -80,7 +80,7 @@ class Then:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store knows of a node.
+    """What the store has recorded of a node.
 
     Attributes:
         spec_digest: the declared state that was last applied; empty before the first time.
@@ -99,7 +99,7 @@ class DriftReport:
     Attributes:
         good: (node, check) that passed; only these end an earlier deviation.
         nodes: all nodes of the run.
-        views: how the checks saw nodes (`NodeFindings.view`) -> how many.
+        views: how the checks read nodes (`NodeFindings.view`) -> how many.
         cpu_quotas: the CPU quota of the checks there (`NodeFindings.cpu_quota`) -> how many.
     """
 

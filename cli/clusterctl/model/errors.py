@@ -112,7 +112,7 @@ class SpecInvalidError(ClusterctlError):
 
 
 class PlanChangedError(ClusterctlError):
-    """The nodes are no longer as in the plan."""
+    """The nodes changed since the plan was made."""
 
     template = "nodes have changed since the plan in {file} was made:\n{problems}"
     hint_template = "no node was touched; make a new plan: `clusterctl plan {target} --out {file}`"
@@ -138,7 +138,7 @@ class MachineHeldError(LeaseHeldError):
     """Another run holds a machine, by another name."""
 
     template = "the machine at {node} is held by {holder} (run {run_id}) since {since}, under another name"
-    hint_template = "two nodes of the record have one address: correct ansible_host, or `clusterctl forget` the one that is no more; else wait for that run"
+    hint_template = "two recorded nodes have one address: correct ansible_host, or `clusterctl forget` the one that no longer exists; else wait for that run"
 
 
 class IllegalTransitionError(ClusterctlError):
@@ -156,7 +156,7 @@ class ActionRefusedError(IllegalTransitionError):
 
 
 class JobsRunError(ClusterctlError):
-    """The pool says that jobs still run on nodes, or does not say that none does. No node was touched."""
+    """The pool reports jobs on nodes, or does not report whether any run. No node was changed."""
 
     template = "{detail}"
     hint_template = "{hint}"
@@ -184,7 +184,7 @@ class PoolUnreachableError(PoolError):
 
 
 class PoolStateUnknownError(PoolError):
-    """Nobody knows whether a node is in the pool: the scheduler did not answer, and did not show it either."""
+    """It is unknown whether a node is in the pool: the scheduler did not answer, and did not show it either."""
 
     exit_code = ExitCode.CHANGES_PENDING
 
@@ -321,7 +321,7 @@ class OutputLostError(ClusterctlError):
 
 
 class LabError(ClusterctlError):
-    """The lab cannot do what was asked."""
+    """The lab cannot do what was requested."""
 
     template = "lab: {detail}"
     hint_template = "{hint}"

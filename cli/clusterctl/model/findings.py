@@ -36,12 +36,12 @@ class NodeFindings:
     Attributes:
         detail: what happened where `status` is not OK; may be empty.
         duration_s: wall time of the exec, connection included.
-        view: how the checks saw the node: "read-only" (with the exceptions), or "not enforced (REASON)"; empty without findings, and in
+        view: how the checks read the node: "read-only" (with the exceptions), or "not enforced (REASON)"; empty without findings, and in
             findings from the store.
         held_by: the run that was changing the node meanwhile, for people; empty = none.
         at: when it answered, or its time was over; empty in findings from the store.
         boot_id: the boot of the node in which the checks ran, as its kernel names it; empty where it is not known, and in findings from the store.
-        uptime_s: since that boot, when the checks ended; None where `boot_id` is empty, or the node does not tell.
+        uptime_s: since that boot, when the checks ended; None where `boot_id` is empty, or the node does not report it.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
         python: the version of the Python that ran the checks, which is also Ansible's on the node; empty where `view` is.
     """

@@ -98,7 +98,7 @@ class GateReason(StrEnum):
     RAISED_BY_LOAD = "raised_by_load"
     DEVICE_LOST = "device_lost"
     LINK_DOWNTRAINED = "link_downtrained"
-    # The hardware held its own clock back under load.
+    # The hardware throttled its own clock under load.
     SLOWED_DOWN = "slowed_down"
     # It may take less power than equal devices.
     POWER_LIMIT_LOW = "power_limit_low"
@@ -139,5 +139,5 @@ NOT_MEASURED = frozenset(
         GateReason.WRONG_RUN,
     }
 )
-# The peer's fault, as one end of a pair sees it: the other end's own record is more to the point.
+# The peer's fault, as one end of a pair reports it: the other end's own record is more to the point.
 ABOUT_THE_PEER = frozenset({GateReason.PEER_SILENT, GateReason.PEER_AHEAD, GateReason.SERVER_SILENT, GateReason.PEER_ENDED})

@@ -74,7 +74,7 @@ class Sample:
     Attributes:
         metric: `busbw`, `bandwidth_average`, `wrong`, `diag_memory` ...
         value: in `unit`; for verdict-like metrics 1.0 = pass, 0.0 = fail.
-        op: `all_reduce`, `ib_write_bw` ...; transport: `NET/IB`, `NVLS`, `NET/Socket` ... where the tool says.
+        op: `all_reduce`, `ib_write_bw` ...; transport: `NET/IB`, `NVLS`, `NET/Socket` ... where the tool reports it.
         status: the tool's own word for a verdict (`Pass`, `Skip`, `Warn` ...); empty for numbers.
         codes: the tool's own numbers for the errors behind a verdict (`error_id` of DCGM); empty where it prints none.
     """
@@ -189,7 +189,7 @@ class GateResult:
         reason: why it is not a pass; None for a pass, and for results stored before there were reasons.
         value, limit: what was measured and what it was compared with, in `unit`; None where the rule compares no numbers.
         observed: the outcome that it had, where its gate or rule is observed and does not decide; None for all others.
-        boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not say.
+        boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not report it.
         op, size_bytes: operation and message size of the figure; empty and None where its baseline names none.
         tool_version: of the tool that measured it; empty where it is not known.
         best: of a device that was measured with several others, what it read with the best of them; None where `value` is all.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class InstalledVersion:
-    """A version that a validation saw on a node; of memory, its modules.
+    """A version that a validation found on a node; of memory, its modules.
 
     Attributes:
         component: as validators declare it: `GPU driver`, `HCA firmware` ...

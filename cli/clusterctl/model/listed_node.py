@@ -45,7 +45,7 @@ class ListedNode(NodeSummary):
     Attributes:
         groups: of the inventory, nearest last.
         healthy: admitted, and answered when last validated.
-        in_use: whether a job runs on it; null where the pool was not asked, or does not tell.
+        in_use: whether a job runs on it; null where the pool was not queried, or does not report it.
         admitted_at: since when it is available; null where it is not admitted.
         serial: of the machine, its identity whatever it is called; empty where none is recorded. So for the next two.
         hardware_type: model of the machine.

@@ -44,7 +44,7 @@ class GpuLoad:
         is_named: a result that is not a pass names it, or it vanished.
         values: of each of LOAD_FIGURES, a value for each moment of the trace; None where there is none.
         ends: of each of LOAD_FIGURES, the lowest and the highest value of all samples; None where there is none.
-        slowed: the moments, by place, at which something held its clock back.
+        slowed: the moments, by place, at which its clock was throttled.
         reasons: what did, as the vendor names it.
         slowed_samples, idle_samples, samples: how many samples show that, and how many show the GPU.
         slowed_s: seconds of the first and the last sample that show it slowed; None where none does.
@@ -75,7 +75,7 @@ class LoadTrace:
         gpus: those that are named first.
         not_drawn: how many other GPUs were seen.
         samples, unread: how many there are, and how many of them are not readable.
-        unread_s, unread_said: when the first of these was due, and what it had printed.
+        unread_s, unread_text: when the first of these was due, and what it had printed.
     """
 
     is_again: bool
@@ -87,7 +87,7 @@ class LoadTrace:
     samples: int
     unread: int
     unread_s: float
-    unread_said: str
+    unread_text: str
 
 
 @dataclass(frozen=True, slots=True)

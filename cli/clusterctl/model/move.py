@@ -38,11 +38,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class StillRunning:
-    """What the pool says that still runs on nodes that were taken out.
+    """What the pool reports as still running on nodes that were taken out.
 
     Attributes:
         jobs: node -> its jobs; a node on which nothing runs is left out.
-        problem: why the pool does not say; then nothing is known of any node.
+        problem: why the pool does not report it; then nothing is known of any node.
         hint: what to do about that.
     """
 

@@ -1,4 +1,4 @@
-"""What observed checks and gates found over time, and how often a repeat said otherwise."""
+"""What observed checks and gates found over time, and how often a repeat had another result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The messages of OCP Test & Validation 2.0 that a run is told in; names and meaning: opencomputeproject/ocp-diag-core, json_spec/README.md.
+"""The messages of OCP Test & Validation 2.0 in which a run is reported; names and meaning: opencomputeproject/ocp-diag-core, json_spec/README.md.
 
 An attribute that is None or empty is left out of the output. The library `ocptv` is not used: it stamps every message with the present time,
-and these tell of a run that has ended.
+and these describe a run that has ended.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TestStatus(StrEnum):
 
 
 class TestResult(StrEnum):
-    """What a test run says of the device under test. PASS and FAIL go with COMPLETE only, NOT_APPLICABLE with ERROR and SKIP only."""
+    """The result of a test run for the device under test. PASS and FAIL go with COMPLETE only, NOT_APPLICABLE with ERROR and SKIP only."""
 
     NOT_APPLICABLE = "NOT_APPLICABLE"
     PASS = "PASS"  # noqa: S105

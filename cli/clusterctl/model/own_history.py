@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # Rules whose value is a measurement of the device, not a count or a limit of something else.
 VALUE_RULES = ("floor", "peers", "rate", "history")
-# Fewer values are not a history, and older ones say nothing about today.
+# Fewer values are not a history, and older ones do not describe today.
 LAST_RUNS = 5
 
 

@@ -12,7 +12,7 @@ class Part:
     Attributes:
         kind: system, chassis, baseboard, cpu, dimm, gpu, nic, nvswitch (a management function of NVSwitches) or nvme.
         slot: where it is, the same after every boot: a PCI address, a DIMM's locator, a CPU's socket; empty for the only one of its kind.
-        name: as people know it: `GPU 3`, `mlx5_0`, `nvme1 (nvme1n1)`.
+        name: its usual name: `GPU 3`, `mlx5_0`, `nvme1 (nvme1n1)`.
     """
 
     kind: str
@@ -42,9 +42,9 @@ class PartRow:
     """A part as it is recorded.
 
     Attributes:
-        first_run, first_seen: the run that saw it first, and when.
+        first_run, first_seen: the run that found it first, and when.
         last_seen: when it was last seen.
-        ended_run: the run that saw another serial at its place; empty if it is the present one.
+        ended_run: the run that found another serial at its place; empty for the present part.
     """
 
     node: str

@@ -1,4 +1,4 @@
-"""Switching nodes on and off by their BMC: what is asked, what the BMC says, how it ended."""
+"""Switching nodes on and off by their BMC: the request, the answer of the BMC, the result."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class PowerView:
-    """A host as its BMC sees it.
+    """The power state of a host, as its BMC reports it.
 
     Attributes:
         power: `on`, `off` or `unknown`; on the way to a state it still counts as the other.
         serial: of the system; empty if the BMC has none.
-        resets: the reset types of Redfish that it offers; empty if it does not say.
+        resets: the reset types of Redfish that it offers; empty if it does not report them.
     """
 
     power: str

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Program(StrEnum):
-    """A program that clusterctl, Ansible or the lab starts on the controller, by its name on PATH. What starts one names it by this class, so that `doctor` knows them all."""
+    """A program that clusterctl, Ansible or the lab starts on the controller, by its name on PATH. Callers use this class, so that `doctor` checks them all."""
 
     ANSIBLE_PLAYBOOK = "ansible-playbook"
     SETPRIV = "setpriv"

@@ -37,7 +37,7 @@ class CurrentRunsDocument:
 
     Attributes:
         shards: those that have not ended, and those that ended within a day.
-        workers: those that have not ended; `seen_at` tells which of them were lost.
+        workers: those that have not ended; `seen_at` shows which of them were lost.
     """
 
     runs: tuple[RunInProgress, ...]

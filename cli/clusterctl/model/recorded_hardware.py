@@ -1,4 +1,4 @@
-"""What the recorded parts of a node say of its hardware."""
+"""The hardware of a node, by its recorded parts."""
 
 from __future__ import annotations
 

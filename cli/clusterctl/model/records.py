@@ -193,7 +193,7 @@ class PoolMember:
 
 @dataclass(frozen=True, slots=True)
 class PoolDoubt:
-    """A node of which nobody knows whether the pool has it: the scheduler did not answer, and did not show it either."""
+    """A node whose pool membership is unknown: the scheduler did not answer, and did not show it either."""
 
     node: str
     why: str

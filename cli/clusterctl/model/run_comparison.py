@@ -21,7 +21,7 @@ class NodeEvidence:
 
     Attributes:
         parts: as they were recorded when the run ended.
-        tools: gate and tool -> version of the tool, where it says one.
+        tools: gate and tool -> version of the tool, where it reports one.
     """
 
     results: tuple[GateResult, ...] = ()
@@ -101,7 +101,7 @@ class ResultPair:
         before: null where the first run has none.
         after: null where the second run has none.
         difference_percent: of the second value from the first; null where one of them is missing, or the first is 0.
-        noise_percent: a difference up to it says nothing; null for what is not a rate.
+        noise_percent: a difference up to it is not significant; null for what is not a rate.
         change: same, lower, higher, newly_fails, newly_passes, still_fails, only_before or only_after.
     """
 

@@ -1,4 +1,4 @@
-"""Shards: the parts of a queued provisioning, one rack each, and the token that says who may work on one."""
+"""Shards: the parts of a queued provisioning, one rack each, and the token that a worker needs to change one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class RunsOverview:
         runs: those in progress, oldest first.
         phases: run -> phase -> how many of its nodes are in it; the empty phase for those that it has not begun with.
         shards: those that have not ended, and the others of the newest orders.
-        now: when it was read, to tell how long ago a worker was seen.
+        now: when it was read, to compute how long ago a worker was seen.
     """
 
     runs: Sequence[RunRow]

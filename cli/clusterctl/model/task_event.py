@@ -32,7 +32,7 @@ class TaskEvent:
         ignored: it failed and the play goes on (`ignore_errors`).
         diff: unified diff, empty without `--diff`.
         message: why it failed, for people; empty otherwise.
-        reboot: role -> whether it asked for a reboot, from `<role>_reboot_required` facts set by this task.
+        reboot: role -> whether it requested a reboot, from `<role>_reboot_required` facts set by this task.
         again: role -> whether it must run once more after that reboot, from `<role>_apply_again` facts.
         waiting: role -> settings that it found stored and not in force, from `<role>_settings_waiting` facts.
     """

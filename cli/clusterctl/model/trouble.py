@@ -57,7 +57,7 @@ class BadResult:
 
 @dataclass(frozen=True, slots=True)
 class PartSpan:
-    """A part in a node until the run that saw another at its place began; `ended_at` is empty for the present one."""
+    """A part in a node until the start of the run that found another at its place; `ended_at` is empty for the present one."""
 
     node: str
     part: Part

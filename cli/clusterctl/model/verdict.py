@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class ReasonKind(StrEnum):
     """What kept a node out.
 
-    REFUSED: the evidence is good, but its state or its pool says no. POOL_UNKNOWN: nobody knows whether the pool has it.
+    REFUSED: the evidence is good, but its state or its pool prevents it. POOL_UNKNOWN: it is unknown whether the pool has it.
     CHECK_SHARED, GATE_SHARED: a check or gate failed for a cause above the node, which others have, too.
     CHECK_WARNED, GATE_WARNED: notes, never reasons. PERSON: a person took it out; no verdict has it, nor is it a cause.
     """
@@ -116,7 +116,7 @@ class NodeVerdict:
 
     Attributes:
         state: `burned_in` where it may be admitted, else `quarantined`.
-        reasons: what keeps it out, the most telling first; empty exactly when `admit`.
+        reasons: what keeps it out, the most significant first; empty exactly when `admit`.
         notes: minor findings and warnings that are recorded and do not keep it out.
     """
 
@@ -137,7 +137,7 @@ class NodeVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What became of a candidate; `verdict.admit` says whether it is admitted now."""
+    """What became of a candidate; `verdict.admit`: whether it is admitted now."""
 
     verdict: NodeVerdict
     from_state: State

@@ -159,8 +159,8 @@ def _listed(texts: Counter[str]) -> str:
     if len(texts) == 1:
         return next(iter(texts))
     most = sorted(texts, key=lambda t: (-texts[t], t))
-    told = "; ".join(f"{t or 'nothing'} ({texts[t]})" for t in most[:_LISTED])
-    return f"{told}; {len(most) - _LISTED} others" if len(most) > _LISTED else told
+    listed = "; ".join(f"{t or 'nothing'} ({texts[t]})" for t in most[:_LISTED])
+    return f"{listed}; {len(most) - _LISTED} others" if len(most) > _LISTED else listed
 
 
 def _worst_first(group: AlikeRows) -> tuple[object, ...]:

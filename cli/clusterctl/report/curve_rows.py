@@ -37,7 +37,7 @@ class CurveData:
     """A curve; numbers are indices into the texts of the page, but for `height`, the height of the limit.
 
     Attributes:
-        what, limit, said: its name, its limit, and all of it for those who do not see it.
+        what, limit, summary: its name, its limit, and all of it as text for screen readers.
         top, bottom: the ends of the scale.
         line, bands, medians: points of shapes.
         rows: (when, value, outcome, what the fleet read).
@@ -47,7 +47,7 @@ class CurveData:
 
     what: int
     limit: int
-    said: int
+    summary: int
     top: int
     bottom: int
     height: float | None
@@ -67,7 +67,7 @@ def curve_data(curve: NodeCurve, place: Callable[[str], int]) -> CurveData:
     return CurveData(
         what=place(words.what),
         limit=place(words.limit),
-        said=place("; ".join(filter(None, (words.what, words.newest, words.limit, words.fleet and f"fleet {words.fleet}")))),
+        summary=place("; ".join(filter(None, (words.what, words.newest, words.limit, words.fleet and f"fleet {words.fleet}")))),
         top=place(number_text(drawn.high)),
         bottom=place(number_text(drawn.low)),
         height=drawn.limit,

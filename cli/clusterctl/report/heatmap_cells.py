@@ -52,6 +52,6 @@ def _table(grid: Grid, corner: str, *, with_titles: bool) -> Table:
 def _cell(cell: Cell, *, with_title: bool) -> tuple[int, float, float, str]:
     if cell.value_gbps is None:
         return (FAILED if cell.failed else NOTHING, 0, 0, visible(cell.title) if cell.failed else "")
-    # of a pair, headings and value say it all
+    # of a pair, headings and value are enough
     title = visible(cell.title) if with_title or cell.is_low else ""
     return (LOW if cell.is_low else FINE, round(cell.value_gbps, 1), round(cell.share, 2), title)

@@ -26,14 +26,14 @@ class LoadPanel:
     """One figure of all GPUs over time, on one scale.
 
     Attributes:
-        what, top, bottom, said: its name, the ends of its scale, and all of it for those who do not see it.
+        what, top, bottom, summary: its name, the ends of its scale, and all of it as text for screen readers.
         heights: of each GPU, two hexadecimal digits for each moment, or `--` where it has no value: a third less than a list.
     """
 
     what: int
     top: int
     bottom: int
-    said: int
+    summary: int
     heights: tuple[str, ...]
 
 
@@ -116,12 +116,12 @@ def _panel(load: LoadTrace, i: int, figure: LoadFigure, times: str, place: Place
         what=place(f"{figure.name} in {figure.unit}, {times}"),
         top=place(number_text(high)),
         bottom=place(number_text(low)),
-        said=place(_said(load, i, figure, times)),
+        summary=place(_summary(load, i, figure, times)),
         heights=tuple("".join(map(up, gpu.values[i])) for gpu in load.gpus),
     )
 
 
-def _said(load: LoadTrace, i: int, figure: LoadFigure, times: str) -> str:
+def _summary(load: LoadTrace, i: int, figure: LoadFigure, times: str) -> str:
     """`SM clock over 0 to 930 s: gpu6 742 to 890 MHz; 7 others 1480 to 1485 MHz; slowed down: gpu6`."""
     groups = [*([g] for g in load.gpus if g.is_named), [g for g in load.gpus if not g.is_named]]
     parts = [f"{gpus_text(gpus)} {ends_of(gpus, i) or 'not shown'}" for gpus in groups if gpus]

@@ -51,7 +51,7 @@ def load_words(loads: Iterable[NodeLoads]) -> Iterator[LoadWords]:
             named, others = [g for g in load.gpus if g.is_named], [g for g in load.gpus if not g.is_named]
             for gpus in (*([g] for g in named), *([others] if others else [])):
                 clock, power, temperature, margin = (ends_of(gpus, place) for place in range(len(LOAD_FIGURES)))
-                said = "; ".join(dict.fromkeys(remark_text(g, load) for g in gpus if g.is_named or g.slowed_samples))
+                remarks = "; ".join(dict.fromkeys(remark_text(g, load) for g in gpus if g.is_named or g.slowed_samples))
                 yield LoadWords(
                     node.node,
                     measured,
@@ -60,7 +60,7 @@ def load_words(loads: Iterable[NodeLoads]) -> Iterator[LoadWords]:
                     power,
                     temperature,
                     margin,
-                    said or "none",
+                    remarks or "none",
                     simulated=load.simulated,
                 )
 
@@ -96,22 +96,22 @@ def remark_text(gpu: GpuLoad, load: LoadTrace) -> str:
     """What held a GPU back and when, whether it was idle, and when it was seen last."""
     if not gpu.samples:
         return "nvidia-smi never showed it"
-    said = []
+    remarks = []
     if gpu.slowed_s:
         times = ends_text(gpu.slowed_s, "s")
-        said.append(f"{', '.join(gpu.reasons)} in {gpu.slowed_samples} of {counted(gpu.samples, 'sample')}, at {times}")
+        remarks.append(f"{', '.join(gpu.reasons)} in {gpu.slowed_samples} of {counted(gpu.samples, 'sample')}, at {times}")
     if gpu.idle_samples:
-        said.append(f"idle in {gpu.idle_samples} of {counted(gpu.samples, 'sample')}")
+        remarks.append(f"idle in {gpu.idle_samples} of {counted(gpu.samples, 'sample')}")
     if gpu.last_s is not None:
-        said.append(f"seen last at {number_text(gpu.last_s)} of {number_text(load.span_s[1])} s")
-    return "; ".join(said) or "none"
+        remarks.append(f"seen last at {number_text(gpu.last_s)} of {number_text(load.span_s[1])} s")
+    return "; ".join(remarks) or "none"
 
 
 def notes(load: LoadTrace) -> Iterator[str]:
     """What is not in the picture."""
     if load.unread:
-        said = load.unread_said or "nvidia-smi printed nothing"
-        yield f"{load.unread} of {counted(load.samples, 'sample')} cannot be read, the first at {number_text(load.unread_s)} s: {said}"
+        printed = load.unread_text or "nvidia-smi printed nothing"
+        yield f"{load.unread} of {counted(load.samples, 'sample')} cannot be read, the first at {number_text(load.unread_s)} s: {printed}"
     if load.not_drawn:
         yield f"not drawn: {counted(load.not_drawn, 'other GPU')}"
 

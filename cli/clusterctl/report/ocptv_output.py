@@ -90,7 +90,7 @@ def _before_the_end(report: RunReport, test_run: NodeTestRun, ended_at: str) -> 
 
 
 def _is_explained(results: Iterable[GateResult], found: NodeFindings | None) -> bool:
-    """Whether what the run found tells by itself why the node is out."""
+    """Whether the findings of the run explain why the node is out."""
     checks = found.findings if found else ()
     lost = found is not None and found.status is not NodeStatus.OK
     return lost or any(r.outcome not in GOOD for r in results) or any(f.outcome not in GOOD for f in checks)
@@ -149,7 +149,7 @@ def _end(report: RunReport, collected: Sequence[object]) -> TestRunEnd:
 
 
 def _line(number: int, at: str, body: dict[str, Any]) -> str:
-    # ASCII, so that nothing that a node says can move a cursor; json leaves DEL as it is.
+    # ASCII, so that nothing that a node sends can move a cursor; json leaves DEL as it is.
     text = json.dumps({"sequenceNumber": number, "timestamp": at, **body}, allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f") + "\n"
 

@@ -39,7 +39,7 @@ _DIAGNOSES = {Outcome.PASS: DiagnosisType.PASS, Outcome.FAIL: DiagnosisType.FAIL
 
 
 def gate_messages(result: GateResult, hardware: NodeHardware) -> Iterator[StepMessage]:
-    """The measurement of a result, where it has one and could run, and what it says."""
+    """The measurement of a result, where it has one and could run, and its diagnosis."""
     what = " ".join(w for w in (result.gate, result.rule, result.metric, result.device) if w)
     text = _text(what, result, detail=result.detail, source=result.source)
     part, device = hardware.place(result.device)
@@ -50,14 +50,14 @@ def gate_messages(result: GateResult, hardware: NodeHardware) -> Iterator[StepMe
     if result.outcome is Outcome.COULD_NOT_RUN:
         yield TestError(f"{result.gate}-{reason or Outcome.COULD_NOT_RUN.value}", text)
     elif kind := _DIAGNOSES.get(result.outcome):
-        said = reason or "-".join(w for w in (result.rule, result.metric, result.outcome.value) if w)
-        yield Diagnosis(f"{result.gate}-{said}", kind, text, part, device)
+        code = reason or "-".join(w for w in (result.rule, result.metric, result.outcome.value) if w)
+        yield Diagnosis(f"{result.gate}-{code}", kind, text, part, device)
     else:
         yield _log(result.outcome, text)
 
 
 def check_message(finding: Finding) -> StepMessage:
-    """What a finding says."""
+    """The text of a finding."""
     text = _text(finding.check, finding, severity=finding.severity.value, detail=finding.reason)
     verdict = f"{pattern(finding.check)}-{finding.outcome.value}"
     if finding.outcome is Outcome.COULD_NOT_RUN:

@@ -24,7 +24,7 @@ _UNFINISHED = IN_PROGRESS | {State.REGISTERED}
 
 
 def problem_rows(section: NodeSection, verb: str) -> tuple[EvidenceRow, ...]:
-    """What is not as it should be on a node. Evidence that no longer counts says nothing about a node that was admitted since."""
+    """What is not as it should be on a node. Evidence that no longer counts is not shown of a node that was admitted since."""
     results, found = bad_evidence(section)
     rows = [*gate_rows(section, results), *check_rows(section, found), *lost_rows(section)]
     gone = {run for e in (section.gates_earlier, section.findings_earlier) if e and not e.counts for run in e.runs}
@@ -98,14 +98,14 @@ def lost_rows(section: NodeSection) -> Iterator[EvidenceRow]:
     found = section.findings
     if found is None or found.status is NodeStatus.OK:
         return
-    said = found.status.value.replace("_", " ")
+    words = found.status.value.replace("_", " ")
     yield EvidenceRow(
         Outcome.COULD_NOT_RUN,
         "validation",
         "validation",
         section.name,
         expected="an answer to every check",
-        found=said,
+        found=words,
         detail=found.detail,
         hint=status_hint(found.status, section.name),
         run=_run(section.findings_earlier),
@@ -123,9 +123,16 @@ def state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator[
         outcome = Outcome.COULD_NOT_RUN
     else:
         return
-    said = state.value.replace("_", " ")
+    words = state.value.replace("_", " ")
     yield EvidenceRow(
-        outcome, "state", said, section.name, expected="admitted", found=said, detail=section.reason, hint=next_action(section.name, state)
+        outcome,
+        "state",
+        words,
+        section.name,
+        expected="admitted",
+        found=words,
+        detail=section.reason,
+        hint=next_action(section.name, state),
     )
 
 

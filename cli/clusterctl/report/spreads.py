@@ -33,7 +33,7 @@ class Spread:
     """The values of a figure on nodes of one profile.
 
     Attributes:
-        what, limit, said: its name, its limits, and all in words; safe to show.
+        what, limit, summary: its name, its limits, and all in words; safe to show.
         bad: how many are to be looked at.
         left, right: the ends of the scale.
         bars, bad_bars: polygons: all values, and those to be looked at among them.
@@ -43,7 +43,7 @@ class Spread:
 
     what: str
     limit: str
-    said: str
+    summary: str
     bad: int
     left: str
     right: str

@@ -1,4 +1,4 @@
-"""Templates of pages: what nodes say is text in them, whatever it is."""
+"""Templates of pages: what nodes send is text in them, whatever it is."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _breakable(text: str) -> Markup:
 
 
 def _few_devices(names: Sequence[str]) -> str:
-    told = ", ".join(names[:_TOLD])
-    return f"{told} and {len(names) - _TOLD} more" if len(names) > _TOLD else told
+    listed = ", ".join(names[:_TOLD])
+    return f"{listed} and {len(names) - _TOLD} more" if len(names) > _TOLD else listed
 
 
 def _commands(text: str) -> Markup:

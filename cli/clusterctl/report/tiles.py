@@ -40,12 +40,12 @@ def _common(members: Sequence[NodeSection]) -> int:
 
 
 def _tile(section: NodeSection, common: int) -> Tile:
-    # Results that no longer count say nothing about an admitted node.
+    # Results that no longer count are not shown of an admitted node.
     gone = section.gates_earlier is not None and not section.gates_earlier.counts and section.state is State.ADMITTED
     margin = None if gone else lowest_margin(section.gate_results)
-    said = f"{section.name}: {section.state.value.replace('_', ' ')}"
+    words = f"{section.name}: {section.state.value.replace('_', ' ')}"
     if margin:
-        said += f"; {margin.text} from the floor of {margin.what}"
+        words += f"; {margin.text} from the floor of {margin.what}"
     if section.state is not State.ADMITTED and section.reason:
-        said += f"; {section.reason[:_LONGEST_REASON]}"
-    return Tile(section.name, section.name[common:], section.state, section.not_good, margin, said)
+        words += f"; {section.reason[:_LONGEST_REASON]}"
+    return Tile(section.name, section.name[common:], section.state, section.not_good, margin, words)

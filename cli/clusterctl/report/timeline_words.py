@@ -30,9 +30,9 @@ _SOURCES = {
 
 
 class TimelineWords(NamedTuple):
-    """`said`: all of it in a line; `notes`: what is to be known of it; `rows`: below PHASE_HEADS."""
+    """`summary`: all of it in a line; `notes`: remarks on it; `rows`: below PHASE_HEADS."""
 
-    said: str
+    summary: str
     notes: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
@@ -62,7 +62,7 @@ class PhaseTimes:
 def timeline_words(timeline: RunTimeline) -> TimelineWords:
     """All of it."""
     phases = phase_times(timeline.nodes)
-    return TimelineWords(_said(timeline, phases), tuple(_notes(timeline)), tuple(map(_row, phases)))
+    return TimelineWords(_summary(timeline, phases), tuple(_notes(timeline)), tuple(map(_row, phases)))
 
 
 def phase_times(nodes: Sequence[NodeTimes]) -> tuple[PhaseTimes, ...]:
@@ -108,7 +108,7 @@ def _row(phase: PhaseTimes) -> tuple[str, ...]:
     )
 
 
-def _said(timeline: RunTimeline, phases: Sequence[PhaseTimes]) -> str:
+def _summary(timeline: RunTimeline, phases: Sequence[PhaseTimes]) -> str:
     """`3 min 56 s: check 4 s, apply 2 min 17 s (slowest r1-n2) ...`."""
     whole = duration_text(timeline.length_s) + ("" if timeline.is_over else " until now")
     parts = []

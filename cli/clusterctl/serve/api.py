@@ -38,13 +38,13 @@ class Endpoint:
 
     Attributes:
         path: below `/api/v1`.
-        said: what it returns, in a sentence.
+        description: what it returns, in a sentence.
         read: called with the source and the values of the parameters.
     """
 
     path: str
     name: str
-    said: str
+    description: str
     document: type[Any]
     read: Callable[..., Any]
     parameters: tuple[p.Parameter, ...] = ()

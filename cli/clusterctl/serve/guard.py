@@ -56,7 +56,7 @@ class Guard:
         if why:
             status, detail, hint = _WHY[why]
             answer = problem(status, detail, hint)
-            # in lines of their own: Chromium knows the first scheme of a line only
+            # in lines of their own: Chromium accepts the first scheme of a line only
             for scheme in ("Bearer", "Basic") if why is Denial.NO_TOKEN else ():
                 answer.headers.append("WWW-Authenticate", f'{scheme} realm="clusterctl"')
             await answer(scope, receive, with_headers)

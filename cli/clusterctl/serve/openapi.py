@@ -49,19 +49,21 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         problems["404"] = "it is not recorded"
     return {
         "operationId": endpoint.name,
-        "summary": endpoint.said,
+        "summary": endpoint.description,
         "parameters": [_parameter(p) for p in endpoint.parameters],
-        "responses": {"200": _answer(endpoint.said, endpoint.document), **_problem_answers(problems)},
+        "responses": {"200": _answer(endpoint.description, endpoint.document), **_problem_answers(problems)},
     }
 
 
 def _events() -> dict[str, Any]:
-    said = "Server-sent events: `progress` with a ProgressDocument whenever runs in progress changed, `problem` with a ProblemDocument."
+    description = (
+        "Server-sent events: `progress` with a ProgressDocument whenever runs in progress changed, `problem` with a ProblemDocument."
+    )
     content = {"text/event-stream": {"schema": {"type": "string"}}}
     return {
         "operationId": "events",
-        "summary": said,
-        "responses": {"200": {"description": said, "content": content}, **_problem_answers(_PROBLEMS)},
+        "summary": description,
+        "responses": {"200": {"description": description, "content": content}, **_problem_answers(_PROBLEMS)},
     }
 
 
@@ -70,13 +72,13 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     if parameter.default is not None:
         schema["default"] = parameter.default
     place = "path" if parameter.in_path else "query"
-    return {"name": parameter.name, "in": place, "required": parameter.required, "description": parameter.said, "schema": schema}
+    return {"name": parameter.name, "in": place, "required": parameter.required, "description": parameter.description, "schema": schema}
 
 
 def _problem_answers(problems: dict[str, str]) -> dict[str, Any]:
-    return {status: _answer(said, ProblemDocument) for status, said in sorted(problems.items())}
+    return {status: _answer(description, ProblemDocument) for status, description in sorted(problems.items())}
 
 
-def _answer(said: str, document: type[Any]) -> dict[str, Any]:
+def _answer(description: str, document: type[Any]) -> dict[str, Any]:
     reference = {"$ref": _REFERENCE.format(model=document.__name__)}
-    return {"description": said, "content": {"application/json": {"schema": reference}}}
+    return {"description": description, "content": {"application/json": {"schema": reference}}}

@@ -30,8 +30,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 # so that a page of tiles or rows stays below 200 kB
 _RACKS, _ROWS = 600, 400
 _CONDITION = p.Parameter("condition", RackCondition, "Only racks in this condition.")
-_RUN_BEFORE = p.Parameter("before", str, p.BEFORE.said, "")
-_RUN_AFTER = p.Parameter("after", str, p.AFTER.said, "")
+_RUN_BEFORE = p.Parameter("before", str, p.BEFORE.description, "")
+_RUN_AFTER = p.Parameter("after", str, p.AFTER.description, "")
 
 
 def page_routes(source: Source) -> Iterator[Route]:

@@ -26,7 +26,7 @@ class Parameter:
 
     name: str
     kind: Any
-    said: str
+    description: str
     default: Any = None
     required: bool = False
     in_path: bool = False
@@ -67,11 +67,11 @@ def _value(request: Request, parameter: Parameter) -> Any:
     given = request.query_params.getlist(parameter.name)
     if not given:
         if parameter.required:
-            raise UsageProblemError(detail=f"the parameter {parameter.name!r} is missing", hint=parameter.said)
+            raise UsageProblemError(detail=f"the parameter {parameter.name!r} is missing", hint=parameter.description)
         return parameter.default
     if len(given) > 1:
-        raise UsageProblemError(detail=f"the parameter {parameter.name!r} is given more than once", hint=parameter.said)
+        raise UsageProblemError(detail=f"the parameter {parameter.name!r} is given more than once", hint=parameter.description)
     try:
         return TypeAdapter(parameter.kind).validate_python(given[0])
     except ValidationError as e:
-        raise UsageProblemError(detail=f"{parameter.name}={given[0]!r}: {e.errors()[0]['msg']}", hint=parameter.said) from e
+        raise UsageProblemError(detail=f"{parameter.name}={given[0]!r}: {e.errors()[0]['msg']}", hint=parameter.description) from e

@@ -116,7 +116,7 @@ def _floor_row(one: Baseline) -> tuple[str, ...]:
 
 
 def _conditions(one: Baseline) -> Iterator[str]:
-    """What tells a floor from another one of the same metric."""
+    """What distinguishes floors of the same metric."""
     least, most = (one.nodes, one.nodes) if one.nodes is not None else (one.nodes_min, one.nodes_max)
     if least is not None or most is not None:
         span = f"{least}" if least == most else f"{least or 1} to {most}" if most is not None else f"{least} or more"

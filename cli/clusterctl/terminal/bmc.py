@@ -45,9 +45,9 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
     for section, why in r.missing:
         out.print_text(f"  {section.value}: cannot be read: {printable(why)}")
     if BmcSection.PROTOCOLS in sections:
-        out.print_text(f"  IPMI over LAN: {_said(r.any_enabled(_IPMI))}; HTTP without TLS: {_said(r.any_enabled(_HTTP))}")
+        out.print_text(f"  IPMI over LAN: {_yes_no(r.any_enabled(_IPMI))}; HTTP without TLS: {_yes_no(r.any_enabled(_HTTP))}")
         out.print_text(f"  Redfish without an account: {_ANSWERS[r.answers_without_account]}")
-        _table(("BMC", "PROTOCOL", "ENABLED", "PORT"), [(p.manager, p.name, _said(p.enabled), str(p.port or "-")) for p in r.protocols])
+        _table(("BMC", "PROTOCOL", "ENABLED", "PORT"), [(p.manager, p.name, _yes_no(p.enabled), str(p.port or "-")) for p in r.protocols])
     if r.accounts is not None:
         logged = r.accounts.logged
         answers = "; bmc_user: ".join(filter(None, (r.accounts.answer, r.accounts.privileged_answer)))
@@ -56,7 +56,7 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
         )
         out.print_text(f"  its logs name the account: {printable(f'{logged.log} {logged.id}: {logged.message}') if logged else 'no'}")
     if BmcSection.CONSOLE in sections:
-        rows = [(c.place, c.kind, _said(c.enabled), c.detail) for c in r.consoles]
+        rows = [(c.place, c.kind, _yes_no(c.enabled), c.detail) for c in r.consoles]
         _table(("AT", "CONSOLE", "ENABLED", "DETAIL"), rows, "  no serial console")
     if BmcSection.SENSORS in sections:
         _table(("CHASSIS", "SENSOR", "KIND", "READING", "HEALTH"), [_sensor_row(s) for s in r.sensors], "  no sensors")
@@ -78,7 +78,7 @@ def _sensor_row(s: Sensor) -> tuple[str, ...]:
     return s.chassis, s.name, s.kind, reading, s.health or "-"
 
 
-def _said(enabled: bool | None) -> str:
+def _yes_no(enabled: bool | None) -> str:
     return {True: "on", False: "off", None: "unknown"}[enabled]
 
 

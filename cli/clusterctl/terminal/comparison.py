@@ -29,8 +29,8 @@ def show_comparison(found: ComparisonDocument, output: str) -> None:
         out.emit(output, "comparison", asdict(found))
         return
     for word, run in (("before", found.before), ("after", found.after)):
-        said = f"{run.id}  {run.verb} {run.target}  {timestamps.short(run.started_at)}  {run.status}"
-        out.print_text(f"{word + ':':8}{printable(said)}")
+        words = f"{run.id}  {run.verb} {run.target}  {timestamps.short(run.started_at)}  {run.status}"
+        out.print_text(f"{word + ':':8}{printable(words)}")
     for columns, rows in comparison_tables(found):
         if rows:
             out.print_text("")
@@ -104,10 +104,10 @@ def _word(change: RunChange) -> str:
 def comparison_summary(found: ComparisonDocument) -> str:
     """How much changed, in a sentence."""
     changes = Counter(p.change for n in found.nodes for p in n.results) + Counter(c.change for n in found.nodes for c in n.checks)
-    told = [f"{_word(c)}: {changes[c]}" for c in RunChange if changes[c] and c is not RunChange.SAME]
+    changed = [f"{_word(c)}: {changes[c]}" for c in RunChange if changes[c] and c is not RunChange.SAME]
     same = f"{counted(changes[RunChange.SAME], 'result')} the same or within noise"
     one_sided = [f"not {word}: {fold_names(names)}" for word, names in _one_sided(found) if names]
-    return "; ".join([", ".join(told), same, *one_sided] if told else [same, *one_sided]) + "."
+    return "; ".join([", ".join(changed), same, *one_sided] if changed else [same, *one_sided]) + "."
 
 
 def _one_sided(found: ComparisonDocument) -> Iterator[tuple[str, list[str]]]:

@@ -64,10 +64,10 @@ def _lines(report: DriftReport, shown: Sequence[Deviation]) -> Iterator[str]:
     for node, group in groupby(shown, key=lambda d: d.node):
         yield node
         for d in group:
-            yield f"  {_SIGNS[d.kind]} {d.kind.value:<7} {d.severity.value:<8} {d.check}: {_said(d)}"
+            yield f"  {_SIGNS[d.kind]} {d.kind.value:<7} {d.severity.value:<8} {d.check}: {_sentence(d)}"
 
 
-def _said(d: Deviation) -> str:
+def _sentence(d: Deviation) -> str:
     if d.kind is DriftKind.UNKNOWN:
         return f"could not run: {_text(d.found)}; since {timestamps.short(d.first_seen)}"
     before = f" (was {_text(d.then)})" if d.then else ""
@@ -95,7 +95,7 @@ def junit(report: DriftReport) -> str:
         for d in by_node.get(node, []):
             case = ET.SubElement(suite, "testcase", classname=f"{node}.{d.role}", name=d.check)
             tag = "error" if d.kind is DriftKind.UNKNOWN else "failure"
-            ET.SubElement(case, tag, type=f"{d.kind.value}.{d.severity.value}", message=_said(d)).text = d.hint
+            ET.SubElement(case, tag, type=f"{d.kind.value}.{d.severity.value}", message=_sentence(d)).text = d.hint
         suite.set("tests", str(len(suite)))
         for tag in ("failure", "error"):
             suite.set(f"{tag}s", str(sum(1 for c in suite if c.find(tag) is not None)))

@@ -67,7 +67,7 @@ def _node(result: NodeFindings, hints: Mapping[str, str]) -> Iterator[str]:
         yield from _holder(result)
     for hint, findings in groupby(bad, key=lambda f: named_hint(f, result.node)):
         for finding in findings:
-            yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
+            yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {sentence(finding)}"
         if hint:
             yield f"{'':14}hint: {one_line(hint)}"
 
@@ -78,7 +78,7 @@ def _holder(result: NodeFindings) -> Iterator[str]:
         yield f"    held by {result.held_by}: it was being changed meanwhile; validate it again after that run"
 
 
-def said(finding: Finding) -> str:
+def sentence(finding: Finding) -> str:
     """A finding on one line."""
     if finding.outcome is Outcome.COULD_NOT_RUN:
         return one_line(finding.reason)
@@ -159,7 +159,7 @@ def _case(suite: ET.Element, node: str, finding: Finding) -> None:
     case = ET.SubElement(suite, "testcase", classname=f"{node}.{finding.role}", name=finding.check)
     tag = _TAGS.get(finding.outcome)
     if tag:
-        message = finding.reason if tag == "skipped" else said(finding)
+        message = finding.reason if tag == "skipped" else sentence(finding)
         if finding.outcome is Outcome.WARN:
             ET.SubElement(case, tag).text = f"warning: {message}"
             return

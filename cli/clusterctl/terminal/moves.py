@@ -64,7 +64,7 @@ def _note_running(running: StillRunning) -> None:
 
 
 def _jobs(move: Move, running: StillRunning) -> str | None:
-    """Empty = none; None = not known, or not asked because the node stayed where it was."""
+    """Empty = none; None = not known, or not queried because the node stayed where it was."""
     return None if running.problem or move.outcome is MoveOutcome.REFUSED else running.jobs.get(move.node, "")
 
 

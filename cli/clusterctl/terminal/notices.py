@@ -33,7 +33,7 @@ def show_notices(notices: Sequence[MaintenanceNotice], output: str) -> None:
 
 
 def show_changed(notice: MaintenanceNotice, output: str, windows: MaintenanceWindows, *, has_receivers: bool) -> None:
-    """Print one that was announced, moved or cancelled, and on stderr what may be missing."""
+    """Print one that was announced, rescheduled or cancelled, and on stderr what may be missing."""
     show_notices([notice], output)
     if not has_receivers:
         messages.note("clusterctl.yml declares no receiver of events: the notice is only in the record (docs/how-to/events.md)")

@@ -67,7 +67,7 @@ def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iter
 
 def _yaml(data: Any) -> str:
     """The values of JSON, because an enum is not one of YAML's. PyYAML prints changes of direction as they are: then all but ASCII is escaped."""
-    import yaml  # noqa: PLC0415 only where asked for
+    import yaml  # noqa: PLC0415 only where requested
 
     text = json.dumps(data, ensure_ascii=False)
     dumped: str = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=_UNSAFE.search(text) is None)

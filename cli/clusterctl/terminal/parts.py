@@ -37,7 +37,7 @@ def show_parts(names: Sequence[str], rows: Sequence[PartRow], output: str) -> No
     out.table(_COLUMNS, [_row(r, _predecessor(r, rows)) for r in rows if not r.ended_run])
     for name in names:
         if not any(r.node == name for r in rows):
-            out.print_text(f"{name}: no part is recorded; --read asks the node")
+            out.print_text(f"{name}: no part is recorded; --read queries the node")
 
 
 def _predecessor(row: PartRow, rows: Sequence[PartRow]) -> PartRow | None:

@@ -25,7 +25,7 @@ _RUNS = ("RUN", "VERB", "TARGET", "OPERATOR", "SINCE", "NODES BY PHASE")
 _WORKERS = ("WORKER", "SITE", "RACKS AT A TIME", "CONTENT", "SEEN")
 _CONTENT = 12
 _FEW = 6
-# one that was not heard of so often has ended without saying so
+# one that missed so many heartbeats has ended without a report
 _SILENT_S = 6 * SEEN_EVERY_S
 
 
@@ -62,7 +62,7 @@ def show_runs(found: RunsOverview, output: str) -> None:
 
 
 def queue_question(shards: Sequence[Shard]) -> str:
-    """What the operator is asked before they are queued."""
+    """The question to the operator before they are queued."""
     shards = [s for s in shards if s.kind is ShardKind.PROVISION]
     nodes = sum(len(s.nodes) for s in shards)
     racks = ", ".join(s.rack or "no rack" for s in shards[:_FEW]) + (f" and {len(shards) - _FEW} more" if len(shards) > _FEW else "")

@@ -105,7 +105,7 @@ def _lines(overview: Overview) -> Iterator[str]:
     unanswered = {name: overview.unanswered[name] for name in expected if name in overview.unanswered}
     conditions = {r.name: f" ({r.condition})" for r in overview.racks if r.condition in _SHOWN}
     many = len(overview.nodes) > _MANY
-    badges = {s: badge(s) for s in State}  # once: each one asks whether stdout is a terminal
+    badges = {s: badge(s) for s in State}  # once: each one checks whether stdout is a terminal
     for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
         nodes = tuple(group)
         counts = Counter(n.state for n in nodes)
@@ -152,7 +152,7 @@ def _line(node: NodeRecord, begin: str, lease: Lease | None, last: Unanswered | 
         why = f": {printable(last.detail)}" if last.detail else ""
         notes.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")
     if node.spec_moved_on:
-        notes.append("its declared state changed since: `clusterctl plan` says how")
+        notes.append("its declared state changed since: `clusterctl plan` shows how")
     if lease is not None:
         notes.append(f"held by {lease.holder} (run {lease.run_id}) since {timestamps.short(lease.acquired_at)}")
     return f"  {begin}  {timestamps.short(node.since)}  {'; '.join(notes)}".rstrip()

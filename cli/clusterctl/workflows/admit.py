@@ -83,7 +83,7 @@ class Admitter:
         Raises:
             IllegalTransitionError: the node may not be admitted from `state`; nothing was changed.
             PoolError: the pool refused; the node is drained.
-            PoolStateUnknownError: nobody knows whether it is in; the node is drained, and the next command takes it out first.
+            PoolStateUnknownError: it is unknown whether it is in; the node is drained, and the next command takes it out first.
         """
         name = candidate.node.name
         if state not in (*STEPS, State.ADMITTED) and not is_legal(state, State.ADMITTED):

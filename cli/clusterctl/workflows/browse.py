@@ -43,7 +43,7 @@ class Browser:
             return Overview((), {})
 
     def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, RecordedHardware]:
-        """What the recorded parts of these nodes, or of all, say; nodes without one are left out."""
+        """The hardware of these nodes, or of all, by their recorded parts; nodes without one are left out."""
         if names is None:
             return hardware_of_all(self._store_url)
         with self._store() as store:

@@ -93,7 +93,7 @@ def _read_folder(directory: Path, page_folder: Path) -> _Folder:
 
 
 def _units(directory: Path) -> Mapping[str, str]:
-    """The scalable unit of each node, partners too, as the burn-in of the run knew it; none where it has no burn-in."""
+    """The scalable unit of each node, partners too, as recorded by the burn-in of the run; none where it has no burn-in."""
     if not (directory / HEADER_FILE).is_file():
         return {}
     return {node.name: node.place.su for node in raw_records.read_header(directory).stored_nodes()}

@@ -51,7 +51,7 @@ def gate_spans(records: Iterable[RawRecord]) -> Mapping[str, Mapping[str, GateSp
         try:
             began = timestamps.in_utc(record.started_at)
             ended = timestamps.after(began, record.duration_s)
-        except (ValueError, OverflowError):  # what a node says may be anything
+        except (ValueError, OverflowError):  # what a node sends may be anything
             continue
         own = found[record.node]
         known = own.get(record.gate, GateSpan(began, ended))

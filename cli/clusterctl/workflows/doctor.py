@@ -1,4 +1,4 @@
-"""Is everything here that clusterctl needs? Each check says what it found and, where something is missing, what to do."""
+"""Checks that everything clusterctl needs is present. Each shows what it found and, where something is missing, the next action."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _nodes(config: Config) -> tuple[Node, ...] | ClusterctlError:
 
 
 def _apply(config: Config, nodes: tuple[Node, ...] | ClusterctlError) -> Check:
-    """Where roles run, by number of nodes; only a node itself knows its Python, so `plan` may name more that are changed from here."""
+    """Where roles run, by number of nodes; the Python of a node is known only on the node, so `plan` may name more that are changed from here."""
     name, hint = "apply", "docs/explanation/where-ansible-runs.md has each reason with what to do"
     why = run_problem((), (), os.environ) if config.apply == APPLY_ON_NODE else f"apply: {config.apply} is set"
     if why:

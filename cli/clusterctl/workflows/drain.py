@@ -1,4 +1,4 @@
-"""Drain and release: pool and record change together, in an order in which being killed is safe. Each node is moved or named by itself."""
+"""Drain and release: pool and record change together, in an order in which being killed is safe. Each node is drained, released or reported by itself."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def drain(
     go there, stay as they are; one that is there already, and that somebody returned to the pool, is taken out again.
 
     Raises:
-        PoolError: `limits` forbid it, and `force` is not given; or one in doubt cannot be taken out, or the pool does not say whether one that is there
+        PoolError: `limits` forbid it, and `force` is not given; or one in doubt cannot be taken out, or the pool does not report whether one that is there
             already is out. None was drained.
         LeaseHeldError: a run holds one of them, or takes nodes out of the pool for minutes; none was drained.
     """
@@ -90,7 +90,7 @@ def drain(
     turn = nullcontext() if force else pool_turn(store, holder=operator)
     with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator), turn:
         known = store.nodes([n.name for n in nodes])
-        # that the record has these as drained says nothing of the pool
+        # that the record has these as drained does not prove that of the pool
         _take_out_again(store, pool, [n for n in known if n.name in in_doubt], text_of)
         returned.update(n.name for n in known if is_there(n) and is_member(pool, n.name))
         leaving = [n.name for n in known if n.name in returned or left(n) is None]

@@ -1,4 +1,4 @@
-"""Taking nodes out of the record: everything that refers to them goes in one transaction, a run row says who did it."""
+"""Taking nodes out of the record: everything that refers to them goes in one transaction, a run row records who did it."""
 
 from __future__ import annotations
 

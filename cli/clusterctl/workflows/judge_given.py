@@ -67,7 +67,7 @@ def _of_a_file(directory: Path, result: GateResult) -> GateResult:
 
 
 def _require_judgeable(directory: Path, output: GivenOutput) -> None:
-    """Raises ConfigError for a gate of several nodes, and for one that loads a node for a time: how long it ran, the agent of a burn-in knows."""
+    """Raises ConfigError for a gate of several nodes, and for one that loads a node for a time: only the agent of a burn-in measures how long it ran."""
     gate = gate_named(output.gate)
     timed = [g for g in gate_names(Scope.NODE) if "duration_s" in gate_named(g).settings_model.model_fields]
     if gate.scope is Scope.NODE and gate.name not in timed:
@@ -85,7 +85,7 @@ def _with_levels(node: Node, names: tuple[str, ...]) -> Node:
 def _records(
     outputs: Sequence[GivenOutput], subjects: Sequence[Subject], level: Level, impossible: dict[tuple[str, str], Obstacle]
 ) -> list[RawRecord]:
-    """As the agent of a burn-in would have brought them, but for time and exit status, which nobody knows."""
+    """As the agent of a burn-in would have brought them, but for time and exit status, which are unknown."""
     gate = gate_named(outputs[0].gate)
     planned = gate.plan(subjects, level, count())
     impossible.update({(gate.name, node): obstacle for node, obstacle in planned.obstacles.items()})

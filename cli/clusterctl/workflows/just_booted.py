@@ -20,20 +20,20 @@ def wait_until_up(
     findings: Mapping[str, NodeFindings],
     traits: ValidatorTraits,
     look_again: Callable[[Collection[str]], None],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
     """Return once every node of `findings` that has just booted is up, or should have been.
 
-    `look_again` replaces the findings of the nodes that it is given; `tell` gets one line for each node that is waited for.
+    `look_again` replaces the findings of the nodes that it is given; `report` gets one line for each node that is waited for.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     end = time.monotonic() + SETTLED_S
     while time.monotonic() < end and (
         waiting := {name: checks for name, found in findings.items() if (checks := coming_up(found, traits))}
     ):
-        for name in waiting.keys() - told:
+        for name in waiting.keys() - reported:
             first, *more = waiting[name]
-            tell(f"{name}: booted {findings[name].uptime_s:.0f} s ago; waiting for {first}{f' and {len(more)} more' if more else ''}")
-        told |= waiting.keys()
+            report(f"{name}: booted {findings[name].uptime_s:.0f} s ago; waiting for {first}{f' and {len(more)} more' if more else ''}")
+        reported |= waiting.keys()
         time.sleep(_LOOK_AGAIN_S)
         look_again(waiting)

@@ -1,4 +1,4 @@
-"""What the recorded burn-ins of nodes say about the floors of their profiles. Contacts no node and changes no record."""
+"""Floors of profiles from the recorded burn-ins of nodes. Contacts no node and changes no record."""
 
 from __future__ import annotations
 

@@ -80,9 +80,9 @@ def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node]) -> Ch
     """
     found = check_mode.CheckMode()
     names = tuple(n.name for n in nodes)
-    asked = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True)
+    request = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True)
     with read_only_run("plan", target, nodes, config) as run:
-        outcome = run_playbook(asked, run.rundir.path_for("ansible/log").parent, found.add)
+        outcome = run_playbook(request, run.rundir.path_for("ansible/log").parent, found.add)
         found.add_hidden(outcome)
         run.code = check_mode.check_mode_exit_code(found, outcome)
         body = {"run_id": run.rundir.id, "target": target, **check_mode.check_mode_body(found, outcome)}

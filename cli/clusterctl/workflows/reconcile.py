@@ -1,4 +1,4 @@
-"""Nodes of which nobody knows whether they are in the pool: taken out before anything else is done."""
+"""Nodes whose pool membership is unknown: taken out before anything else is done."""
 
 from __future__ import annotations
 

@@ -79,19 +79,19 @@ class LeaseKeeper(threading.Thread):
         """Renew three times per lifetime; a lease that could not be renewed for a lifetime is lost, too."""
         renewed = time.monotonic()
         while not self._ended.wait(self._ttl_s / 3):
-            asked = time.monotonic()
+            checked = time.monotonic()
             try:
                 kept = self._store.renew(self._run_id, self._ttl_s)
             except StaleTokenError:
                 kept = 0
             except StoreError:
-                if asked - renewed < self._ttl_s:
+                if checked - renewed < self._ttl_s:
                     continue
                 kept = 0
             if kept < self._count:
                 self._lost.set()
                 return
-            renewed = asked
+            renewed = checked
 
     def end(self) -> None:
         """Stop renewing."""

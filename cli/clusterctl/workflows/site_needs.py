@@ -1,4 +1,4 @@
-"""The checks of `doctor` for what only some sites need: shown where a setting of the site, or its record, asks for it."""
+"""The checks of `doctor` for what only some sites need: shown where a setting of the site, or its record, requires it."""
 
 from __future__ import annotations
 

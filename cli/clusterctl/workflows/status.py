@@ -45,7 +45,7 @@ def overview(store_url: str, target: str) -> Overview:
 
 
 def hardware_of_all(store_url: str) -> dict[str, RecordedHardware]:
-    """What the recorded parts of all nodes say; nodes without one are left out.
+    """The hardware of all nodes, by their recorded parts; nodes without one are left out.
 
     Raises:
         StoreError: the database cannot be used.

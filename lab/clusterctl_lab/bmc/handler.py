@@ -60,7 +60,7 @@ class Bmc:
 
     @property
     def power_cut_file(self) -> Path:
-        """The file, in the node's folder, that tells the node of its last loss of power."""
+        """The file, in the node's folder, that informs the node of its last loss of power."""
         return self.settings.with_name("power-cut")
 
 

@@ -1,4 +1,4 @@
-"""What a Redfish service tells of itself: versions, the OData service document and its metadata, and the schema of a resource. Pure."""
+"""What a Redfish service publishes about itself: versions, the OData service document and its metadata, and the schema of a resource. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ METADATA = f"{ROOT}/$metadata"
 PUBLIC = frozenset({"/redfish", ROOT, f"{ROOT}/odata", METADATA})
 ODATA_VERSION = "4.0"
 SCHEMAS = "https://redfish.dmtf.org/schemas/v1"
-# Of each schema a version that has all properties in use and that clients of some years ago know.
+# Of each schema a version that has all properties in use and that clients of some years ago support.
 VERSIONS = {
     "AttributeRegistry": "v1_3_7",
     "Bios": "v1_2_0",

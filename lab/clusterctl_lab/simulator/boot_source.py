@@ -1,6 +1,6 @@
 """What the firmware of this machine boots from: the override of its BMC, else the first option of the boot order.
 
-A machine that tries the network first waits for DHCP: EDK II asks four times, for 4, 8, 16 and 32 s, per adapter (mPxeDhcpTimeout of UefiPxeBcDxe). In the lab
+A machine that tries the network first waits for DHCP: EDK II tries four times, for 4, 8, 16 and 32 s, per adapter (mPxeDhcpTimeout of UefiPxeBcDxe). In the lab
 that minute takes a few seconds, and nothing answers, so that the disk is next; at a site with an install server it would be a reinstall.
 """
 
@@ -51,7 +51,7 @@ DELIVERED = ("Boot0002", "Boot0001", "Boot0003", "Boot0004")
 
 
 def on_boot() -> None:
-    """Boot as the firmware does; the flag `boot-source` says from what."""
+    """Boot as the firmware does; the flag `boot-source` names the source."""
     boot = _boot_settings()
     # Not whether the BMC calls it used: it may have noted this start before this line runs.
     since = str(boot.get("target_since") or "")

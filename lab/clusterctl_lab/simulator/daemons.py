@@ -49,7 +49,7 @@ def persistenced(version: str) -> int:
 
 
 def fabricmanager(version: str) -> int:
-    """nv-fabricmanager: requires the driver of its own version, and becomes a daemon, as its configuration says."""
+    """nv-fabricmanager: requires the driver of its own version, and becomes a daemon, as its configuration declares."""
     driver = state.driver_version()
     if not driver:
         print("fabric manager failed to initialize: NVIDIA driver is not loaded", file=sys.stderr)

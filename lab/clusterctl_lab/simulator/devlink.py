@@ -12,7 +12,7 @@ from . import machine, state, sysfs_rdma
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """Print what the drivers of all adapters tell."""
+    """Print what the drivers of all adapters report."""
     if argv[1:] != ["-j", "dev", "info"]:
         print("not simulated: " + " ".join(argv), file=sys.stderr)
         return 1

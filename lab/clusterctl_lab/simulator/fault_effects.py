@@ -59,7 +59,7 @@ _ADAPTER = {
     ),
     "hot": ("Port module event[error]: module 0, Cable error, High Temperature",),
 }
-# Rows that are to be remapped are announced by an XID that asks for nothing by itself.
+# Rows that are to be remapped are announced by an XID that requires nothing by itself.
 _LOAD_XIDS = {"xid": "95", "row_remap": "63"}
 
 

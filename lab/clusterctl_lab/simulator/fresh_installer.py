@@ -63,7 +63,7 @@ def after_first_boot(root: str = "") -> None:
 
 
 def modules_dep() -> str:
-    """The list of all modules that the lab knows, as depmod writes it."""
+    """The list of all modules of the lab, as depmod writes it."""
     return "\n".join(f"kernel/drivers/{name}.ko.zst:" for name in kernel_modules.IN_TREE)
 
 

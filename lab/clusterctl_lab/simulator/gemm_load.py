@@ -55,7 +55,7 @@ def loaded(index: int) -> Iterator[None]:
 
 
 def is_loaded(index: int) -> bool:
-    """Whether a process that is alive loads this GPU."""
+    """Whether a running process loads this GPU."""
     folder = f"{state.RUN}/{_BUSY}"
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return any(os.path.exists(f"/proc/{name.partition('.')[2]}") for name in names if name.startswith(f"{index}."))

@@ -1,4 +1,4 @@
-"""The GPUs of this node as the driver sees them."""
+"""The GPUs of this node as the driver reports them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .cmdline import GRUB_CFG, last_value
 GRUBENV = "/boot/grub/grubenv"
 _HEADER = "# GRUB Environment Block\n"
 _SIZE = 1024
-# A lab waits no longer, whatever panic= says.
+# A lab waits no longer, whatever the value of panic=.
 _LONGEST_PANIC_S = 2
 _ENTRY = re.compile(r"^(\s*)(menuentry|submenu)\s+'([^']*)'.*?\$menuentry_id_option\s+'([^']*)'")
 _LINUX = re.compile(r"^\s*linux(?:efi)?\s+(\S+)\s*(.*)$")
@@ -28,7 +28,7 @@ _DEFAULT = re.compile(r'^\s*set default="(?!\$\{next_entry\})([^"]*)"', re.MULTI
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """One entry: `names` are those that GRUB knows it by."""
+    """One entry: `names`: those that GRUB accepts for it."""
 
     names: tuple[str, ...]
     kernel: str

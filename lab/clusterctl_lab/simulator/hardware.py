@@ -116,7 +116,7 @@ def with_management(kind: Hardware, adapter: Mapping[str, str] | None) -> Hardwa
     if not adapter or kind.management:
         return kind
     first = _number(adapter["name"])
-    names, switches = (_moved(kind.hca_names, first), _moved([name for name, _ in kind.switch_hcas], first))
+    names, switches = (_renumbered(kind.hca_names, first), _renumbered([name for name, _ in kind.switch_hcas], first))
     return replace(
         kind,
         hca_names=names,
@@ -126,7 +126,7 @@ def with_management(kind: Hardware, adapter: Mapping[str, str] | None) -> Hardwa
     )
 
 
-def _moved(names: Iterable[str], first: int) -> tuple[str, ...]:
+def _renumbered(names: Iterable[str], first: int) -> tuple[str, ...]:
     return tuple(f"mlx5_{_number(name) + (_number(name) >= first)}" for name in names)
 
 

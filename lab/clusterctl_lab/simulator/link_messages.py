@@ -27,7 +27,7 @@ def log_hcas(log: KernelLog, faults: Faults) -> None:
 
 
 def log_losses(log: KernelLog, hca: str, losses: int) -> None:
-    """Write the lines of a link that goes down and comes back. Of InfiniBand the kernel logs nothing; its counters tell."""
+    """Write the lines of a link that goes down and comes back. Of InfiniBand the kernel logs nothing; only its counters change."""
     index = machine.THIS.hca_names.index(hca)
     for state in ("down", "up") * losses if link_type.is_ethernet() else ():
         log.log(f"mlx5_core {machine.THIS.hca_addresses[index]} {nic_settings.interface_name(index)}: Link {state}")

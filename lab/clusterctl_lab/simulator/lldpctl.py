@@ -15,7 +15,7 @@ def main(argv: list[str], version: str) -> int:
         print(f"{version} (simulated)")
         return 0
     if argv[1:] != ["-f", "json"]:
-        print("lldpctl: this simulated one knows only `-f json`", file=sys.stderr)
+        print("lldpctl: this simulator supports only `-f json`", file=sys.stderr)
         return 1
     rails = [machine.hca_index(d) for d in hca_devices() if machine.is_rail(d)]
     rows = [_neighbour(rail) for rail in rails] if link_type.is_ethernet() else []

@@ -70,7 +70,7 @@ class Daemons:
                 process.kill()
 
     def order(self, orders: Mapping[str, Mapping[str, str]]) -> None:
-        """Tell each node, by name, which files its ranks write (name -> text); returns when they are written."""
+        """Set for each node, by name, which files its ranks write (name -> text); returns when they are written."""
         for node, files in orders.items():
             if node in self.connections:
                 with self.connections[node].makefile("rw", encoding="utf-8") as lines:

@@ -61,7 +61,7 @@ def _of_netplan(root: str) -> list[_Network]:
             key = name[1] if name else key
             if name or (key and value):
                 dhcp[key] = value[1] in ("true", "yes") if value else dhcp.get(key, False)
-    return [_Network(f"10-netplan-{name}.network", (name,), (), _configured(asks)) for name, asks in dhcp.items()]
+    return [_Network(f"10-netplan-{name}.network", (name,), (), _configured(requests)) for name, requests in dhcp.items()]
 
 
 def _words(text: str, key: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """mlxconfig and mstconfig: the NV configuration of the HCAs. A change goes to the flash and takes effect at the next boot.
 
-On some machines a warm reboot is not enough, whatever the tool prints after `set`: NVIDIA asks for a power cycle (mstflint issue 1191), and its
+On some machines a warm reboot is not enough, whatever the tool prints after `set`: NVIDIA requires a power cycle (mstflint issue 1191), and its
 operator resets the firmware on DGX servers for this reason (nic-configuration-operator pull request 189). The fault `nv_config_cold` is such an HCA.
 """
 
@@ -37,7 +37,7 @@ _FACTORY: dict[str, tuple[str, dict[str, str]]] = {
     "CQE_COMPRESSION": ("0", {"0": "BALANCED", "1": "AGGRESSIVE"}),
 }
 _HIDDEN = ("MAX_ACC_OUT_READ", "PCI_WR_ORDERING")
-# mlxconfig of MFT 4.34.1-10 about a name that it does not know.
+# mlxconfig of MFT 4.34.1-10 about an unknown name.
 _UNKNOWN = "Failed to find Param / TLV with name '{}' port 0 module -1"
 _ARRAY = "ESWITCH_HAIRPIN_DESCRIPTORS"
 # Differences to the factory defaults at delivery: a previous user enabled virtual functions.

@@ -18,7 +18,7 @@ _JOINED_S = 6.0
 
 
 def links_trained(faults: Faults) -> bool:
-    """Whether the NVLinks are active, which says nothing about the fabric."""
+    """Whether the NVLinks are active, which does not prove that the fabric is."""
     return _age_s("boot_id") >= max(_TRAINED_S, _slow_s(faults) / 2)
 
 

@@ -76,7 +76,7 @@ def under_load() -> Iterator[None]:
 
 
 def now(address: str) -> tuple[int, int]:
-    """Generation and lanes of a GPU's own link, as the driver sees them; outside a lab node those of a loaded one."""
+    """Generation and lanes of a GPU's own link, as the driver reports them; outside a lab node those of a loaded one."""
     files = f"{SYS}/bus/pci/devices/{address}"
     speed, lanes = state.read(f"{files}/current_link_speed"), state.read(f"{files}/current_link_width")
     generations = {text: generation for generation, text in sysfs_pci.SPEEDS.items()}

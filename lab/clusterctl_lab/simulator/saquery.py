@@ -22,18 +22,18 @@ def main(argv: list[str], version: str) -> int:
     parser.add_argument("query", choices=["PIR"])
     parser.add_argument("lid", type=int)
     options = parser.parse_args(argv[1:])
-    asking = f"{ROOT}/{options.device}/ports/{options.port}"
-    if read(f"{asking}/link_layer") != "InfiniBand":
+    source = f"{ROOT}/{options.device}/ports/{options.port}"
+    if read(f"{source}/link_layer") != "InfiniBand":
         return no_port("saquery", options.device, options.port)
-    if not int(read(f"{asking}/sm_lid") or "0", 16):
+    if not int(read(f"{source}/sm_lid") or "0", 16):
         print("saquery: not simulated: a port without a subnet manager", file=sys.stderr)
         return FAILED
-    asked = next((p for p in sorted(glob.glob(f"{ROOT}/*/ports/*")) if int(read(f"{p}/lid") or "0", 16) == options.lid), "")
-    if not asked:
+    target = next((p for p in sorted(glob.glob(f"{ROOT}/*/ports/*")) if int(read(f"{p}/lid") or "0", 16) == options.lid), "")
+    if not target:
         print("saquery: not simulated: a port of another machine", file=sys.stderr)
         return FAILED
-    number = asked.rpartition("/")[2]
+    number = target.rpartition("/")[2]
     print(f"PortInfoRecord dump:\n\tRID\n\t\tEndPortLid..............{options.lid}\n\t\tPortNum.................{number}")
     print("\t\tOptions.................0x0\n\tPortInfo dump:")
-    print("\n".join(f"\t\t{line}" for line in port_info_lines(asked, subnet_key(), shows_keys=False)))
+    print("\n".join(f"\t\t{line}" for line in port_info_lines(target, subnet_key(), shows_keys=False)))
     return 0

@@ -47,7 +47,7 @@ ALL = (NV_QUERY_ALL, NV_QUERY_NAMED, SMI, SMI_COLD, SMI_PERSISTENCE, DIAG_2, DIA
 
 
 def wait(module: str, argv: Sequence[str]) -> None:
-    """Take as long as the real tool, times the lab's factor; not at all in a lab that was not asked to."""
+    """Take as long as the real tool, times the lab's factor; not at all in a lab that does not request it."""
     factor = state.read(FACTOR)
     if factor:
         time.sleep(seconds(module, argv[1:]) * float(factor))

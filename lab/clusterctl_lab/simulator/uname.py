@@ -23,7 +23,7 @@ def release() -> str:
 
 
 def has_module(name: str) -> bool:
-    """Whether the running kernel has a module; the host's has all that the lab knows."""
+    """Whether the running kernel has a module; the host's has all those of the lab."""
     listed = state.read(f"/lib/modules/{release()}/modules.dep")
     files = {line.partition(":")[0].rpartition("/")[2].partition(".ko")[0].replace("-", "_") for line in listed.splitlines()}
     return not listed or name in files

@@ -71,7 +71,7 @@ CASES: dict[str, tuple[Evidence, ReasonKind, str]] = {
         K.ROLE_FAILED,
         "no space left",
     ),
-    "role failed silently": (replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.FAILED)), K.ROLE_FAILED, "did not say where"),
+    "role failed silently": (replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.FAILED)), K.ROLE_FAILED, "did not report where"),
     "ok with a failure": (replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.OK, failures=(FAILED,))), K.ROLE_FAILED, "no space"),
     "unreachable": (replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.UNREACHABLE)), K.UNREACHABLE, "unreachable"),
     "never validated": (replace(GOOD_EVIDENCE, findings=None), K.CHECKS_MISSING, "not validated"),

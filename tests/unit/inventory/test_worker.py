@@ -29,7 +29,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> Non
     ("script", "says"),
     [
         ("echo boom >&2; exit 7", "exit status 7: boom"),
-        ("echo '{\"ok\": {'", "exit status 0: it said nothing"),
+        ("echo '{\"ok\": {'", "exit status 0: it printed nothing"),
         ("kill -9 $$", "exit status -9"),
         ("exit 0", "exit status 0"),
     ],

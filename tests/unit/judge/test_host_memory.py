@@ -86,7 +86,7 @@ def test_one_command_loads_the_memory_of_each_node_at_the_same_time() -> None:
         (("python3", "host_memory.py", "--version", "--program", "/opt/sat"), True, 60 + 1800)
     }
     assert len({s.batch for s in steps}) == 1
-    assert (GATE.default_levels, GATE.needs_floor, host_memory.asked_s(steps[0].argv)) == (("full",), False, 60.0)
+    assert (GATE.default_levels, GATE.needs_floor, host_memory.requested_s(steps[0].argv)) == (("full",), False, 60.0)
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def test_views(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "serial A -> B since run run-2" in text
     assert text.count("GPU 3") == 1
-    assert "r12-n02: no part is recorded; --read asks the node" in text
+    assert "r12-n02: no part is recorded; --read queries the node" in text
     show_parts([N1], store.parts([N1]), "json")
     assert '"before": [\n            {\n              "serial": "A"' in capsys.readouterr().out
     show_unread([NodeParts(N1, problem="down"), NodeParts("r12-n02", missing=(("gpu", "no tool"),))])

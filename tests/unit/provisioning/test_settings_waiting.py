@@ -118,7 +118,7 @@ def test_what_a_power_cycle_does_not_bring_keeps_the_node_out(world: StoredWorld
 
 
 NOT_CYCLED = [
-    ("no BMC", "", None, "power-cycle it by hand"),
+    ("no BMC", "", None, "power-cycle it manually"),
     ("refused", "https://192.0.2.1", PowerReport(NAME, PowerOutcome.FAILED, detail="its BMC: HTTP 401"), f"clusterctl bmc {NAME}"),
     ("no budget", "https://192.0.2.1", PowerReport(NAME, PowerOutcome.NOT_TRIED, detail="not tried: ..."), f"clusterctl bmc {NAME}"),
 ]

@@ -135,7 +135,7 @@ def test_what_is_gone_has_no_line_and_what_is_idle_has_none() -> None:
     one, texts = drawn_of(load)
     # All clocks are the same: they are at the lower edge.
     assert one.panels[0].heights[:2] == ("--" + 7 * "84" + 12 * "--", "--" + 18 * "84" + "--")
-    assert texts[one.panels[0].said] == "SM clock over 0 to 95 s: gpu5 1485 MHz; 7 others 1485 MHz"
+    assert texts[one.panels[0].summary] == "SM clock over 0 to 95 s: gpu5 1485 MHz; 7 others 1485 MHz"
 
 
 TEXT = st.text(max_size=60) | st.sampled_from(HOSTILE) | st.sampled_from(["", "0, 1", traced({"samples": 1}).trace[0].stdout])

@@ -36,7 +36,7 @@ def test_every_value_is_in_one_bar(found: list[tuple[float, Outcome]], limit: fl
 def test_a_device_is_one_value_with_its_worst_outcome() -> None:
     results = (a_result(), replace(a_result(Outcome.WARN), rule="peers", value=196.4), a_result(device="mlx5_4"))
     (one,) = spreads([replace(SECTION, gate_results=results)])
-    assert (one.said, one.bad) == ("2 values of 1 node; 196.4 to 196.4 Gb/s, median 196.4; floor 180 Gb/s", 1)
+    assert (one.summary, one.bad) == ("2 values of 1 node; 196.4 to 196.4 Gb/s, median 196.4; floor 180 Gb/s", 1)
 
 
 def test_what_does_not_count_or_is_no_value_is_left_out() -> None:

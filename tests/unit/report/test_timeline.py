@@ -50,7 +50,7 @@ def test_case(case: dict[str, Any]) -> None:
     gates = {n.node: shown(n.gates) for n in timeline.nodes}
     assert {n: gates[n] for n in case.get("node_gates", {})} == case.get("node_gates", {})
     words = timeline_words(timeline)
-    assert words.said == case.get("said", words.said)
+    assert words.summary == case.get("said", words.summary)
     assert [list(row) for row in words.rows] == case.get("rows", [list(row) for row in words.rows])
     assert all(len(row) == len(PHASE_HEADS) for row in words.rows)
     assert [row[0] for row in words.rows] == list(timeline_data(timeline).phases)

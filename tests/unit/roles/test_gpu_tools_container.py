@@ -52,7 +52,7 @@ def test_what_is_refused(declared: dict[str, Any], commands: list[str], toolkit:
     ("runtime", "answer", "error"),
     [
         ("podman", "podman version 4.9.3\n", ""),
-        ("podman", "podman version 3.4.4\n", "podman 3.4 knows no CDI devices"),
+        ("podman", "podman version 3.4.4\n", "podman 3.4 has no support for CDI devices"),
         ("podman", "", "podman is not installed"),
         ("docker", "", "e.g. docker.io"),
         ("docker", "Docker version 28.2.2, build e6534b4\n", ""),
@@ -180,5 +180,5 @@ def test_an_old_runtime_is_refused_before_anything_changes(tmp_path: Path) -> No
     runtime(tmp_path, "3.4.4")
     code, output = play(tmp_path, container())
     assert code != 0
-    assert "knows no CDI devices" in output
+    assert "has no support for CDI devices" in output
     assert not (tmp_path / "lib").exists()

@@ -170,7 +170,7 @@ def test_the_real_program(machine: Path, capfd: pytest.CaptureFixture[str], monk
     write_files(machine, {"/proc/meminfo": MEMINFO.format(total=300 * 1024, free=0, available=280 * 1024)})
     status, printed = run(machine, capfd, "--seconds", "5", "--program", real)
     stress = read_stress(printed)
-    assert (status, stress.tested_mib, stress.asked_s, stress.incidents, stress.passed) == (0, 74, 5, 0, True)
+    assert (status, stress.tested_mib, stress.requested_s, stress.incidents, stress.passed) == (0, 74, 5, 0, True)
     assert {s.metric: s.value for s in parse_output("stressapptest", printed)}["memory_copied"] > 74
     settings = {"host_memory": {"least_percent": 20}}
     declared = gates(gates_levels={level: ["host_memory"] for level in LEVELS}, gates_baselines=[], gates_settings=settings)

@@ -50,7 +50,7 @@ def test_boot_id_and_the_age_of_the_first_process() -> None:
 
 @pytest.mark.parametrize("text", ["", "id\n", "id\nx y\n" + STAT, "id\n1.0 2.0\n1 (init) S 0\n", "id\n1.0 2.0\nno stat\n"])
 def test_an_unreadable_answer_is_no_boot(text: str) -> None:
-    with pytest.raises(TransportError, match="does not tell which boot"):
+    with pytest.raises(TransportError, match="does not report its boot id"):
         read(Session(text))
 
 

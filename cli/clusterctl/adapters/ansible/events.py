@@ -118,7 +118,7 @@ def _message(res: Mapping[str, Any]) -> str:
     if "censored" in res:
         return "hidden by no_log"
     lost = next((one for one in _results(res)[1:] if one.get("unreachable")), None)
-    if lost is not None:  # the same for all items; the loop itself says "All items completed"
+    if lost is not None:  # the same for all items; the loop itself prints "All items completed"
         return _message(lost)
     parts: list[str] = []
     for one in _results(res)[::-1]:

@@ -14,7 +14,7 @@ _KINDS = ("SSH", "IPMI", "Telnet", "WebSocket")
 
 
 def protocols(manager: str, resource: dict[str, Any]) -> Iterator[Protocol]:
-    """The protocols of one resource ManagerNetworkProtocol, by name; an object is one if it says whether it is enabled."""
+    """The protocols of one resource ManagerNetworkProtocol, by name; an object is one if it states whether it is enabled."""
     for name, value in sorted(resource.items()):
         if isinstance(value, dict) and "ProtocolEnabled" in value:
             enabled, port = value["ProtocolEnabled"], value.get("Port")

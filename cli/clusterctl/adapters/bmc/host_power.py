@@ -62,7 +62,7 @@ class HostPower:
         """The state now, and the resets that the BMC offers.
 
         Raises:
-            BmcError: it cannot be asked, or has no system that can be switched.
+            BmcError: it cannot be queried, or has no system that can be switched.
         """
         client = self._client()
         system = self._system(client)
@@ -88,7 +88,7 @@ class HostPower:
         """Whether all power can be taken from the machine for a moment.
 
         Raises:
-            BmcError: it cannot be asked.
+            BmcError: it cannot be queried.
         """
         client = self._client()
         self._ac = find_ac_cycle(client.get, client.get(ROOT))
@@ -127,7 +127,7 @@ def can_be_reset(system: dict[str, Any]) -> bool:
 
 
 def _offered(client: Redfish, action: dict[str, Any]) -> tuple[str, ...]:
-    """Beside the action (Dell) or in a resource of its own (Supermicro, AMI, OpenBMC); empty if the BMC does not say."""
+    """Beside the action (Dell) or in a resource of its own (Supermicro, AMI, OpenBMC); empty if the BMC does not report it."""
     info = str(action.get("@Redfish.ActionInfo") or "")
     values = action.get(_ALLOWED)
     if not values and info:

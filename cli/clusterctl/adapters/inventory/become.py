@@ -1,4 +1,4 @@
-"""The passwords for sudo on some nodes: asked only when these nodes are about to be asked."""
+"""The passwords for sudo on some nodes: requested only just before these nodes are contacted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED_AT_MOST = 64
 
 
 def load_become(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequence[str] = ()) -> dict[str, BecomePassword]:
-    """The password of each of `nodes`; one that cannot be had says why in `problem`.
+    """The password of each of `nodes`; one that cannot be read has the reason in `problem`.
 
     Raises:
         UnknownTargetError: a node is not in the inventory.

@@ -1,4 +1,4 @@
-"""How to reach the BMCs of some nodes, secrets included: asked only when a BMC is about to be asked."""
+"""How to reach the BMCs of some nodes, secrets included: read only just before a BMC is contacted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_bmcs(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequence[str] = ()) -> dict[str, BmcAccess]:
-    """The access to the BMC of each of `nodes`; one that cannot be asked says why in `problem`.
+    """The access to the BMC of each of `nodes`; one that cannot be queried has the reason in `problem`.
 
     Raises:
         UnknownTargetError: a node is not in the inventory.

@@ -22,9 +22,9 @@ _WAITING = 128
 
 @contextmanager
 def keep_inventory(request: WorkerRequest, argv: list[str], environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The environment variable with which other processes ask the kept inventory, for as long as the context lasts; empty where it cannot be kept.
+    """The environment variable with which other processes query the kept inventory, for as long as the context lasts; empty where it cannot be kept.
 
-    They see the files as they were at its beginning: whoever uses it must know that they have not changed. Requests wait until it is read.
+    They read the files as they were at its beginning: the caller must ensure that they have not changed. Requests wait until it is read.
 
     Args:
         request: for the sources that are kept.

@@ -1,4 +1,4 @@
-"""The inventory layers: there before Ansible is asked."""
+"""The inventory layers: checked before Ansible reads them."""
 
 from __future__ import annotations
 

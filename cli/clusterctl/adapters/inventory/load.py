@@ -69,7 +69,7 @@ def load_and_lint_nodes(
 def load_profile(
     layers: Sequence[Path], group: str, *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = (), content: Path | None = None
 ) -> NodeSpec:
-    """What the group `group` alone declares, as for a node that says nothing of itself.
+    """What the group `group` alone declares, as for a node without variables of its own.
 
     Raises:
         UnknownTargetError: there is no such group.

@@ -34,7 +34,7 @@ class References:
 
 @lru_cache(maxsize=4096)
 def references(template: str) -> References:
-    """What `template` reads. A template that cannot be parsed counts as dynamic: Ansible will say what is wrong with it."""
+    """What `template` reads. A template that cannot be parsed counts as dynamic: Ansible will report what is wrong with it."""
     try:
         tree = _ENVIRONMENT.parse(template)
     except TemplateSyntaxError:

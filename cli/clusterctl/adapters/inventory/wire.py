@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Operation(StrEnum):
-    """What the worker is asked for. CHECK is NODES with lint problems in the answer, not as a failure."""
+    """The request to the worker. CHECK is NODES with lint problems in the answer, not as a failure."""
 
     NODES = "nodes"
     CHECK = "check"

@@ -93,7 +93,7 @@ def _ask_new_worker(request: WorkerRequest) -> dict[str, Any]:
     try:
         reply: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
-        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it said nothing")
+        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it printed nothing")
         raise WorkerCrashedError(detail=f"exit status {done.returncode}: {last.strip()}") from RuntimeError(done.stderr)
     return reply
 

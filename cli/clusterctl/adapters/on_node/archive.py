@@ -31,7 +31,7 @@ _DISTRIBUTIONS = (
     "ansible-runner", "pexpect", "ptyprocess", "python-daemon", "lockfile",
 )  # fmt: skip
 _LEFT_OUT = frozenset({"..", "ansible_test"})
-# ansible-core asks for the version of jinja2; the other files differ between installations of the same package
+# ansible-core reads the version of jinja2; the other files differ between installations of the same package
 _KEPT_OF_DIST_INFO = frozenset({"METADATA", "entry_points.txt"})
 _COMPILED = (".so", ".pyc", ".pyd")
 _FQCN = re.compile(r"\b([a-z_]+)\.([a-z_]+)\.([a-z_0-9]+)\b")

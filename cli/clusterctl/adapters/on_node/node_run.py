@@ -35,7 +35,7 @@ _FINAL = frozenset({TransportFailure.AUTH_FAILED, TransportFailure.HOST_KEY_CHAN
 
 
 class Ended(StrEnum):
-    """How a run on a node ended, as far as the controller knows."""
+    """How a run on a node ended, as seen by the controller."""
 
     COMPLETED = "completed"
     STOPPED = "stopped"
@@ -48,7 +48,7 @@ class NodeRun:
     """One run on one node.
 
     Attributes:
-        asked: the run, in the form of `clusterctl_on_node.entry`.
+        requested: the request for the run, in the form of `clusterctl_on_node.entry`.
         on_event: called with each event of ansible-runner.
         reconnect_s: how long a broken connection is tried again.
         detail: why it ended, where it did not complete.
@@ -56,7 +56,7 @@ class NodeRun:
 
     node: Node
     bundle: Bundle
-    asked: Mapping[str, Any]
+    requested: Mapping[str, Any]
     on_event: Callable[[Mapping[str, Any]], None]
     reconnect_s: float
     detail: str = ""
@@ -90,10 +90,10 @@ class NodeRun:
                 await asyncio.sleep(_RECONNECT_PAUSE_S)
 
     async def stop(self, client: SshClient, become_password: str) -> None:
-        """End it on the node; whoever follows it sees its end."""
+        """End it on the node; its followers receive the end."""
         remote = await client.connect(self.node.connection, become_password)
         try:
-            await self._execute(remote, "run", {"action": "stop", "token": self.asked["token"]}, lambda _data: b"")
+            await self._execute(remote, "run", {"action": "stop", "token": self.requested["token"]}, lambda _data: b"")
         finally:
             remote.close()
 
@@ -101,19 +101,25 @@ class NodeRun:
         self._rest = b""
         if self.sent:
             return await self._execute(
-                remote, "run", {"action": "follow", "token": self.asked["token"], "offset": self._offset}, self._read
+                remote, "run", {"action": "follow", "token": self.requested["token"], "offset": self._offset}, self._read
             )
         exited = await self._start(remote, "run")
         return await self._start(remote, "push") if bundle_is_absent(exited) else exited
 
     async def _start(self, remote: SshSession, mode: str) -> RemoteResult:
         self.sent = True
-        exited = await self._execute(remote, mode, {"action": "start", **self.asked}, self._read)
+        exited = await self._execute(remote, mode, {"action": "start", **self.requested}, self._read)
         self.sent = not bundle_is_absent(exited)
         return exited
 
-    async def _execute(self, remote: SshSession, mode: str, asked: Mapping[str, Any], on_data: Callable[[bytes], bytes]) -> RemoteResult:
-        parts = [bundle_request.launcher_source(), *([self.bundle.read()] if mode == "push" else []), json.dumps(asked).encode() + b"\n"]
+    async def _execute(
+        self, remote: SshSession, mode: str, requested: Mapping[str, Any], on_data: Callable[[bytes], bytes]
+    ) -> RemoteResult:
+        parts = [
+            bundle_request.launcher_source(),
+            *([self.bundle.read()] if mode == "push" else []),
+            json.dumps(requested).encode() + b"\n",
+        ]
         command = bundle_request.bundle_command(mode, self.bundle, self.node.connection.python, _ENTRY)
         return await remote.run(command, b"".join(parts), LIMIT_BYTES, on_data)
 

@@ -130,7 +130,7 @@ class _Work:
             self._count(node.name, HostStats(unreachable=1))
             return
         log = f"ansible-{_SAFE_NAME.sub('_', node.name)}.log"
-        run = NodeRun(node, self.bundle, self._asked(node.name), lambda event: self.log.add(event, log), self.settings.reconnect_s)
+        run = NodeRun(node, self.bundle, self._request(node.name), lambda event: self.log.add(event, log), self.settings.reconnect_s)
         self.runs[node.name] = run
         end = self.ends[node.name] = await run.run(client, become.value if become else "")
         if end is Ended.UNSUITED:
@@ -142,7 +142,7 @@ class _Work:
             self.log.tally.failures.setdefault(node.name, []).append(TaskFailure("run", "", f"ended: {run.detail}"))
             self._forget(node.name)
 
-    def _asked(self, name: str) -> dict[str, Any]:
+    def _request(self, name: str) -> dict[str, Any]:
         request = self.request
         return {
             "token": secrets.token_hex(16),
@@ -159,7 +159,7 @@ class _Work:
         }
 
     async def _watch(self, client: SshClient) -> None:
-        while not self.cancelled():  # noqa: ASYNC110 it is asked, it does not tell
+        while not self.cancelled():  # noqa: ASYNC110 it is polled
             await asyncio.sleep(_POLL_S)
         await self._stop(client)
 

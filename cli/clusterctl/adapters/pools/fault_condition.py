@@ -33,7 +33,7 @@ class FaultConditionSettings(PoolSettings):
 
     Attributes:
         type: of the condition, as the repair reads it.
-        status: its status while the node is faulty: `False` for a type that says that all is well, as those of EKS do (docs of EKS, node-repair). Whether EKS acts
+        status: its status while the node is faulty: `False` for a type that means that all is well, as for EKS (docs of EKS, node-repair). Whether EKS acts
             on one that its own agent did not write is not confirmed.
         reason: one word, in CamelCase.
     """
@@ -51,7 +51,7 @@ class FaultCondition:
     api: KubernetesApi
 
     def begin(self, node: str, message: str) -> bool:
-        """Say that a node that is out is faulty. Returns whether that changed anything.
+        """Report a node that is out as faulty. Returns whether that changed anything.
 
         Raises:
             PoolError: another controller writes this condition, or the API server does not show ours.
@@ -70,7 +70,7 @@ class FaultCondition:
         return self._write(node, patch, message, faulty=True)
 
     def end(self, node: str, message: str) -> bool:
-        """Say that a node is not faulty any more, where we said that it is. Raises as `begin`."""
+        """Report that a node is not faulty any more, where we reported it as faulty. Raises as `begin`."""
 
         def patch(present: KubernetesNode) -> Patch | None:
             found = present.condition(self.settings.type)

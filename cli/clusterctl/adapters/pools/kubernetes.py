@@ -1,4 +1,4 @@
-"""The pool `kubernetes`: a node is out while it has our taint. Label, condition and annotations say the same to others."""
+"""The pool `kubernetes`: a node is out while it has our taint. Label, condition and annotations show the same to others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KubernetesSettings(PoolSettings):
         evict: `provision` and `drain --wait` evict pods that have a controller; otherwise they only wait for them.
         timeout_s: how long one request may take.
         wait_minutes: how long `provision` and `drain --wait` wait for pods.
-        quarantine_marks: patterns of the taints, annotations and labels (NAME=VALUE) by which another controller says that it holds a node.
+        quarantine_marks: patterns of the taints, annotations and labels (NAME=VALUE) by which another controller marks a node as quarantined.
         condition: what a faulty node has for automatic repair to read; none by default, for whatever reads it may replace the node.
     """
 
@@ -98,7 +98,7 @@ class KubernetesPool:
         or pods would start while it unloads the driver (k8s-operator-libs, pkg/upgrade).
         """
         if self._api.node(node) is None:
-            raise PoolError(detail=f"Kubernetes does not know the node {node}", hint="join it to the cluster: its kubelet registers it")
+            raise PoolError(detail=f"Kubernetes has no node {node}", hint="join it to the cluster: its kubelet registers it")
 
         def patch(present: KubernetesNode) -> Patch | None:
             if present.is_cordoned_by_others:
@@ -177,7 +177,7 @@ class KubernetesPool:
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
         """See `Vacating.vacate`. Evicts as PodDisruptionBudgets allow; pods without a controller may finish, for nothing would start them again."""
         return wait_until_empty(
-            lambda: self._pods(nodes, self._ask_to_leave), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_PAUSE_S
+            lambda: self._pods(nodes, self._evict_pod), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_PAUSE_S
         )
 
     def _pods(self, nodes: Collection[str], text: Callable[[dict[str, Any]], str]) -> dict[str, str]:
@@ -189,7 +189,7 @@ class KubernetesPool:
                 found[node] = "pod " + ", ".join(sorted(texts))
         return found
 
-    def _ask_to_leave(self, pod: dict[str, Any]) -> str:
+    def _evict_pod(self, pod: dict[str, Any]) -> str:
         """Evict a pod that something starts again elsewhere. Returns its name, and why it stays."""
         metadata, name = pod["metadata"], _pod_name(pod)
         if not self._settings.evict or metadata.get("deletionTimestamp"):
@@ -207,4 +207,4 @@ def _pod_name(pod: dict[str, Any]) -> str:
 
 
 class _NotReadyError(PoolError):
-    """The kubelet does not say that it is ready."""
+    """The kubelet does not report that it is ready."""

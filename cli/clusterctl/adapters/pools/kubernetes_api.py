@@ -56,7 +56,7 @@ class KubernetesApi:
             return tuple(map(read_node, items))
 
     def node(self, name: str) -> KubernetesNode | None:
-        """One node; None if Kubernetes does not know it."""
+        """One node; None if Kubernetes does not list it."""
         try:
             found = self._call(self._api.read_node, name)
         except PoolError as e:
@@ -116,7 +116,7 @@ class KubernetesApi:
             return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
     def evict(self, namespace: str, name: str) -> str:
-        """Ask for the eviction of a pod. Returns why this one stays for now, as by a PodDisruptionBudget; empty = it is ending or gone."""
+        """Request the eviction of a pod. Returns why this one stays for now, as by a PodDisruptionBudget; empty = it is ending or gone."""
         body = client.V1Eviction(
             api_version=self._eviction(), kind="Eviction", metadata=client.V1ObjectMeta(name=name, namespace=namespace)
         )
@@ -199,25 +199,25 @@ def _status(error: PoolError) -> int:
     return error.__cause__.status if isinstance(error.__cause__, client.ApiException) else 0
 
 
-def _said(error: Any) -> dict[str, Any]:
+def _status_answer(error: Any) -> dict[str, Any]:
     """The `Status` with which the API server refused; empty = something else answered."""
     try:
-        said = dict(json.loads(getattr(error, "body", None) or ""))
+        answer = dict(json.loads(getattr(error, "body", None) or ""))
     except (TypeError, ValueError, RecursionError):
         return {}
-    return said if said.get("kind") == "Status" else {}
+    return answer if answer.get("kind") == "Status" else {}
 
 
 def _is_absent(error: PoolError, *names: str) -> bool:
-    """Whether the API server says that one of these does not exist. A 404 of anything else is no answer: a page of an ingress, a server without its paths yet."""
-    found = _said(error.__cause__) if _status(error) == _ABSENT else {}
+    """Whether the API server reports that one of these does not exist. A 404 from anything else does not count: a page of an ingress, a server without its paths yet."""
+    found = _status_answer(error.__cause__) if _status(error) == _ABSENT else {}
     details = found.get("details")
     return isinstance(details, dict) and found.get("reason") == "NotFound" and details.get("name") in names
 
 
 def _keeps_one_pod(error: PoolError) -> bool:
     """Whether an eviction is refused for reasons of this pod: a webhook denies it, or its namespace is being deleted, and it with it."""
-    found = _said(error.__cause__)
+    found = _status_answer(error.__cause__)
     details = found.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
     ending = any(isinstance(c, dict) and c.get("reason") == "NamespaceTerminating" for c in causes or ())
@@ -225,19 +225,19 @@ def _keeps_one_pod(error: PoolError) -> bool:
 
 
 def _error(error: Any) -> PoolError:
-    found = _said(error)
+    found = _status_answer(error)
     if not found:
         body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else str(error.body or "")
         return PoolUnreachableError(
             detail=f"the API server of Kubernetes does not answer: {error.status} {' '.join(f'{error.reason}: {body}'.split())[:120]}",
             hint="`kubectl get nodes` shows whether a proxy answers in its place; run the same command again when it is ready",
         )
-    said = str(found.get("message") or error.reason)
+    answer = str(found.get("message") or error.reason)
     if error.status in _NOT_NOW:
         return PoolUnreachableError(
-            detail=f"the API server of Kubernetes is not ready: {said}", hint="run the same command again when it is"
+            detail=f"the API server of Kubernetes is not ready: {answer}", hint="run the same command again when it is"
         )
-    return PoolError(detail=f"Kubernetes refused ({error.status}): {said}", hint=_hint(error.status))
+    return PoolError(detail=f"Kubernetes refused ({error.status}): {answer}", hint=_hint(error.status))
 
 
 def _hint(status: int) -> str:

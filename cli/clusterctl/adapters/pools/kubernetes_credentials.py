@@ -25,7 +25,7 @@ _MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
 
 
 def load_credentials(kubeconfig: str, context: str) -> client.Configuration:
-    """The configuration of the client. Where the file names a program or an identity provider, that is asked for a token.
+    """The configuration of the client. Where the file names a program or an identity provider, a token is requested from it.
 
     Raises:
         PoolError: there are no credentials, or they cannot be read.
@@ -41,7 +41,7 @@ def load_credentials(kubeconfig: str, context: str) -> client.Configuration:
 
 
 def credentials_check(kubeconfig: str, context: str) -> Check:
-    """Whether there are credentials that can be loaded. What would be asked for a token is not asked; a program only has to be there."""
+    """Whether there are credentials that can be loaded. No token is requested; a program only has to be there."""
     name = "kubernetes credentials"
     try:
         with _as_pool_errors():
@@ -59,16 +59,16 @@ def credentials_check(kubeconfig: str, context: str) -> Check:
 
 
 def _files(kubeconfig: str, context: str) -> str:
-    """The files, separated as in PATH; empty = there are none, and none is asked for."""
+    """The files, separated as in PATH; empty = there are none, and none is configured."""
     files = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
-    asked_for = kubeconfig or context
-    # os.path: in a pod, its account may have no home, and pathlib raises where nobody knows one
+    configured = kubeconfig or context
+    # os.path: in a pod, its account may have no home, and pathlib raises where none is known
     present = any(os.path.exists(os.path.expanduser(f)) for f in files.split(os.pathsep) if f)  # noqa: PTH110, PTH111
-    return files if asked_for or present else ""
+    return files if configured or present else ""
 
 
 def _user(files: str, context: str) -> tuple[str, Any]:
-    """`context prod of user ada`, and what the files say of that user; None where the context names none."""
+    """`context prod of user ada`, and what the files declare for that user; None where the context names none."""
     merged = kube_config.KubeConfigMerger(files).config
     if merged is None:
         raise config.ConfigException(f"{files} does not exist")
@@ -80,7 +80,7 @@ def _user(files: str, context: str) -> tuple[str, Any]:
 
 
 def _plugin(user: Any) -> str:
-    """The program that is asked for a token; one with a relative path lies beside the file that names it."""
+    """The program that returns a token; one with a relative path lies beside the file that names it."""
     command = str(user["exec"]["command"])
     return str(Path(user.path).parent / command) if "/" in command else command
 

@@ -15,7 +15,7 @@ CORDONED = "clusterctl/cordoned"
 REASON = "clusterctl/reason"
 SINCE = "clusterctl/since"
 CONDITION = "ClusterctlAdmitted"
-# as whom the API server notes us in `managedFields`; clusterctl without a name of its own was the one that the client has, and the last says nothing
+# as whom the API server notes us in `managedFields`; clusterctl without a name of its own was the one that the client has, and the last proves nothing
 MANAGER = "clusterctl"
 _OURS = frozenset({MANAGER, "OpenAPI-Generator", "before-first-apply", ""})
 _KEEP_AWAY = frozenset({"NoSchedule", "NoExecute"})
@@ -46,7 +46,7 @@ class KubernetesNode:
     Attributes:
         taints: all of them, as the API has them; only the one of `TAINT` is ours.
         version: its resourceVersion: a patch that names it fails if somebody changed the node since.
-        ready: whether its kubelet says so.
+        ready: whether its kubelet reports so.
         conditions: all of them, as the API has them.
         cordoned_by: who set `spec.unschedulable` last, as the API server noted it; empty = it did not.
     """
@@ -140,7 +140,7 @@ def taking_in(node: KubernetesNode) -> Patch:
 
 
 def admission_condition(*, admitted: bool, reason: str, now: str) -> Patch:
-    """The condition that says why, for `kubectl describe node`."""
+    """The condition that shows why, for `kubectl describe node`."""
     return condition_patch(CONDITION, status=admitted, reason="Admitted" if admitted else "OutOfPool", message=reason, now=now)
 
 

@@ -1,4 +1,4 @@
-"""Pods of Kubernetes: which are work that keeps a node busy, and which may be asked to leave. Pure."""
+"""Pods of Kubernetes: which are work that keeps a node busy, and which may be evicted. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def gist_of_pod(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def keeps_node_busy(pod: dict[str, Any]) -> bool:
-    """Whether a pod is work: neither ended, nor the mirror of a static one, nor of a DaemonSet, unless that asks for GPUs: then it is a tenant's.
+    """Whether a pod is work: neither ended, nor the mirror of a static one, nor of a DaemonSet, unless that requests GPUs: then it is a tenant's.
 
-    Claims of DRA do not tell a tenant's DaemonSet: those of exporters and of IMEX have some, too. Assumed: no tenant has a DaemonSet with such claims.
+    Claims of DRA do not identify a tenant's DaemonSet: those of exporters and of IMEX have some, too. Assumed: no tenant has a DaemonSet with such claims.
     """
     ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
     mirror = "kubernetes.io/config.mirror" in (pod["metadata"].get("annotations") or {})

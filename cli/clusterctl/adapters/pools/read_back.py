@@ -15,10 +15,10 @@ class Readable(Protocol):
     """What a pool offers in addition if one node is read faster than all members."""
 
     def takes_jobs(self, node: str, /) -> bool:
-        """Whether jobs may run on a node, as `Pool.members` has it; False for one that the scheduler does not know.
+        """Whether jobs may run on a node, as `Pool.members` has it; False for one that the scheduler does not list.
 
         Raises:
-            PoolError: the scheduler does not say.
+            PoolError: the scheduler does not report it.
         """
         ...
 
@@ -27,7 +27,7 @@ def is_member(pool: Pool, node: str) -> bool:
     """Whether jobs may run on a node.
 
     Raises:
-        PoolError: the scheduler does not say.
+        PoolError: the scheduler does not report it.
     """
     return pool.takes_jobs(node) if isinstance(pool, Readable) else node in pool.members()
 
@@ -39,7 +39,7 @@ def put_in(pool: Pool, node: str, reason: str) -> bool:
 
     Raises:
         PoolError: the node is out: refused, or it does not appear in the pool.
-        PoolStateUnknownError: nobody knows whether it is in.
+        PoolStateUnknownError: it is unknown whether it is in.
     """
     error: PoolError | None = None
     changed = True

@@ -64,7 +64,7 @@ class SlurmSettings(PoolSettings):
 
 
 class SlurmPool:
-    """Nodes of Slurm, through scontrol. Slurm must know them; clusterctl creates and deletes none."""
+    """Nodes of Slurm, through scontrol. They must exist in Slurm; clusterctl creates and deletes none."""
 
     settings_model: ClassVar[type[PoolSettings]] = SlurmSettings
 
@@ -139,7 +139,7 @@ class SlurmPool:
         return frozenset(n.name for n in self._nodes() if not n.takes_jobs and is_ours(n.reason) and n.changed_at > moment)
 
     def busy(self, nodes: Collection[str]) -> Mapping[str, str]:
-        """See `Vacating.busy`. squeue rejects names that Slurm does not know, and may hide jobs: then the state of the node tells that it is in use."""
+        """See `Vacating.busy`. squeue rejects names unknown to Slurm, and may hide jobs: then the state of the node shows that it is in use."""
         wanted = set(nodes)
         known = {n.name: n for n in self._commands.nodes() if n.name in wanted}
         jobs = self._commands.jobs(sorted(known)) if known else {}
@@ -162,9 +162,7 @@ class SlurmPool:
     def _known(self, node: str) -> SlurmNode:
         present = self._commands.node(node)
         if present is None:
-            raise PoolError(
-                detail=f"Slurm does not know the node {node}", hint="add it to slurm.conf, or start its slurmd with -Z as a dynamic node"
-            )
+            raise PoolError(detail=f"Slurm has no node {node}", hint="add it to slurm.conf, or start its slurmd with -Z as a dynamic node")
         if self._settings.partition not in ("", *present.partitions):
             raise PoolError(
                 detail=f"{node} is not in the partition {self._settings.partition}",

@@ -58,13 +58,13 @@ class SlurmCommands:
         return _parsed(self._run(Program.SCONTROL, "--oneliner", "--all", "show", "node"))
 
     def node(self, name: str) -> SlurmNode | None:
-        """One node; None if Slurm does not know it."""
+        """One node; None if Slurm does not list it."""
         try:
             found = _parsed(self._run(Program.SCONTROL, "--oneliner", "--all", "show", "node", name))
         except PoolUnreachableError:
             raise
         except PoolError as e:
-            # nothing but this: what else is "not found", a plug-in for instance, says nothing of the node
+            # nothing but this: what else is "not found", a plug-in for instance, does not concern the node
             if f"Node {name} not found" in str(e) or "Invalid node name" in str(e):
                 return None
             raise
@@ -115,14 +115,14 @@ class SlurmCommands:
             ) from e
         if done.returncode == 0:
             return done.stdout
-        said = " ".join((done.stderr.strip() or done.stdout.strip()).split()) or f"exit status {done.returncode}"
-        if any(text in said for text in _UNREACHABLE):
+        answer = " ".join((done.stderr.strip() or done.stdout.strip()).split()) or f"exit status {done.returncode}"
+        if any(text in answer for text in _UNREACHABLE):
             raise PoolUnreachableError(
-                detail=f"slurmctld does not answer: {said}",
+                detail=f"slurmctld does not answer: {answer}",
                 hint="`scontrol ping` shows whether it runs; no node entered the pool, run the same command again then",
             )
         raise PoolError(
-            detail=f"Slurm refused `{' '.join([program, *words[:2]])}`: {said}",
+            detail=f"Slurm refused `{' '.join([program, *words[:2]])}`: {answer}",
             hint="the user needs the right to change nodes: operator, root or SlurmUser",
         )
 

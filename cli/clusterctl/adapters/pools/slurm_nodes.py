@@ -12,7 +12,7 @@ from clusterctl.core.timestamps import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# a drain without a reason: scontrol demands one of people, so the node asked for it when it registered
+# a drain without a reason: scontrol demands one of people, so the node requested it when it registered
 DYNAMIC = "DYNAMIC_NORM"
 _HELD = frozenset({"DRAIN", "FAIL", "DOWN"})
 _UNUSABLE = frozenset({"UNKNOWN", "FUTURE", "ERROR", "INVALID_REG"})
@@ -27,7 +27,7 @@ _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 _NAME = re.compile(r"NodeName=(\S+) ")
 # more fields follow a state: one that ends the line was cut off, and `IDLE` may have been `IDLE+DRAIN`
 _FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|NextState|ResumeAfterTime|State(?==\S* ))=(\S*)")
-# "?" is a flag that scontrol does not know, because slurmctld is newer
+# "?" is a flag unknown to scontrol, because slurmctld is newer
 _STATE = re.compile(r"[A-Z_]*|\?")
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 # fields whose values hold anything; they come last, and a comment may look like a reason
@@ -60,7 +60,7 @@ class SlurmNode:
         changed_at: when the reason was written (`clusterctl.adapters.clock`); empty = never.
         features: those it has, and which of them are active.
         next_state: what a reboot by Slurm that is under way ends in; empty = none is, or it changes nothing.
-        returns_at: when Slurm returns it to service if it is out then; empty = nobody asked for that.
+        returns_at: when Slurm returns it to service if it is out then; empty = not requested.
     """
 
     name: str

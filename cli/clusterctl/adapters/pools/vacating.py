@@ -19,7 +19,7 @@ class Vacating(Protocol):
         """Node -> what runs on it now, `job 17 of eve`; ends nothing. Nodes on which nothing runs are left out.
 
         Raises:
-            PoolError: the scheduler does not say what runs: then nothing is known to be empty.
+            PoolError: the scheduler does not report what runs: then no node is known to be idle.
         """
         ...
 

@@ -22,7 +22,7 @@ async def read_boot(client: SshClient, connection: Connection, limit_s: float) -
     """The boot id and the uptime of a node, without sudo; the uptime is that of its first process.
 
     Raises:
-        TransportError: SSH does not answer within `limit_s`, or the node does not tell.
+        TransportError: SSH does not answer within `limit_s`, or the node does not report it.
         ConfigError: the ssh arguments of the inventory are not supported.
     """
     try:
@@ -42,4 +42,4 @@ def _parse(text: str) -> Boot:
         boot_id, uptime, stat = text.splitlines()[:3]
         return Boot(boot_id.strip(), uptime_s(uptime, stat))
     except (ValueError, IndexError) as e:
-        raise TransportError(TransportFailure.DISCONNECTED, f"the node does not tell which boot it is: {text[:100]!r}") from e
+        raise TransportError(TransportFailure.DISCONNECTED, f"the node does not report its boot id: {text[:100]!r}") from e

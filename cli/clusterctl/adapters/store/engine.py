@@ -121,7 +121,7 @@ def lacks_file(url: str) -> bool:
 
 
 def connect_to_memory() -> Engine:
-    """An engine for an empty database that all threads share and that nothing else sees."""
+    """An engine for an empty database that all threads share and that nothing else can open."""
     engine = create_engine(
         "sqlite://",
         creator=lambda: sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False),
@@ -242,7 +242,7 @@ def store_errors(engine: Engine) -> Iterator[None]:
     except DatabaseError as e:
         detail = str(e.orig).strip().splitlines()[0]
         if "disk i/o error" in detail.lower() and _is_full(engine):
-            detail = "the disk is full"  # SQLite says so only if the database itself could not grow, not for its journal
+            detail = "the disk is full"  # SQLite reports that only if the database itself could not grow, not for its journal
         raise StoreError(path=_location(engine), detail=detail, hint=hint_for(engine.dialect.name, detail)) from e
     except SQLAlchemyError as e:
         raise StoreError(path=_location(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e

@@ -158,11 +158,16 @@ def _values(finding: Finding) -> dict[str, Any]:
         "hint": storable_text(finding.hint),
         "reason": storable_text(finding.reason),
     }
-    told: list[Any] = (
+    described: list[Any] = (
         [*values.values(), finding.observed] if finding.observed else list(values.values())
     )  # rows from before 0011 keep their digests
-    told += [{"above": finding.above}] if finding.above else []
-    return {"digest": hashlib.sha256(json.dumps(told).encode()).hexdigest(), **values, "observed": finding.observed, "above": finding.above}
+    described += [{"above": finding.above}] if finding.above else []
+    return {
+        "digest": hashlib.sha256(json.dumps(described).encode()).hexdigest(),
+        **values,
+        "observed": finding.observed,
+        "above": finding.above,
+    }
 
 
 def _finding(row: Row[Any]) -> Finding:

@@ -42,7 +42,7 @@ class LeaseRepository(Repository):
             try:
                 with writing(self._engine) as connection:
                     return self._acquire(connection, nodes, run_id, holder, ttl_s)
-            except _RacedError:  # PostgreSQL: two runs saw the same free node; the slower one now sees the lease of the other
+            except _RacedError:  # PostgreSQL: two runs read the same free node; the slower one now finds the lease of the other
                 continue
 
     def _acquire(self, connection: Connection, nodes: list[str], run_id: str, holder: str, ttl_s: float) -> None:

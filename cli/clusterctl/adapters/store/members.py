@@ -44,13 +44,13 @@ class MemberRepository(Repository):
             return tuple(PoolMember(*r) for r in connection.execute(select(t.pool_members).order_by(t.pool_members.c.node)))
 
     def save_doubt(self, node: str, why: str) -> None:
-        """Record that nobody knows whether the pool has a registered node; an older doubt stays."""
+        """Record that it is unknown whether the pool has a registered node; an older doubt stays."""
         with writing(self._engine) as connection:
             if connection.execute(select(t.pool_doubts.c.node).where(t.pool_doubts.c.node == node)).first() is None:
                 connection.execute(insert(t.pool_doubts).values(node=node, why=storable_text(why), since=self._clock()))
 
     def pool_doubts(self) -> tuple[PoolDoubt, ...]:
-        """The nodes of which nobody knows whether the pool has them, by name."""
+        """The nodes whose pool membership is unknown, by name."""
         with reading(self._engine) as connection:
             return tuple(PoolDoubt(*r) for r in connection.execute(select(t.pool_doubts).order_by(t.pool_doubts.c.node)))
 

@@ -51,9 +51,9 @@ class NoticeRepository(Repository):
         """
         with writing(self._engine) as connection:
             notice, now = _locked(connection, notice_id), self._clock()
-            period = notice_rules.moved_period(notice, begins_at, ends_at, _newest(connection), now)
-            moved = replace(notice, state=NoticeState.MOVED, period=period, operator=operator, reason=reason or notice.reason)
-            _record_change(connection, moved, now)
+            period = notice_rules.changed_period(notice, begins_at, ends_at, _newest(connection), now)
+            changed = replace(notice, state=NoticeState.MOVED, period=period, operator=operator, reason=reason or notice.reason)
+            _record_change(connection, changed, now)
             return _notice(connection, notice_id)
 
     def cancel_notice(self, notice_id: int, *, operator: str, reason: str) -> MaintenanceNotice:

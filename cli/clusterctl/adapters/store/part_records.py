@@ -1,4 +1,4 @@
-"""The parts of nodes: one row per serial at a place; a replaced part keeps its row, with the run that saw its successor."""
+"""The parts of nodes: one row per serial at a place; a replaced part keeps its row, with the run that found its successor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PartRepository(Repository):
         return tuple(found)
 
     def hardware(self, nodes: Iterable[str] | None = None) -> dict[str, RecordedHardware]:
-        """What the present parts of these nodes, or of all, say; nodes without a recorded part are left out."""
+        """The hardware of these nodes, or of all, by their present parts; nodes without a recorded part are left out."""
         with reading(self._engine) as connection:
             if nodes is None:
                 return hardware_by_node(connection.execute(text(OF_ALL_NODES)))

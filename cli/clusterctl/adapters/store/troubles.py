@@ -51,7 +51,7 @@ def _transitions(since: str) -> Select[Any]:
 
 
 def _bad_results(since: str) -> Select[Any]:
-    """What is observed decides nothing, so it is held against nobody."""
+    """What is observed decides nothing, so it counts against no node."""
     g, r = t.gate_results.c, t.runs.c
     query = select(g.node, g.run_id, r.started_at, g.gate, g.outcome, g.reason, g.metric, g.device).join(t.runs, r.id == g.run_id)
     return query.where(r.started_at >= since, g.outcome.in_(_BAD), g.observed.is_(None)).order_by(g.id)
@@ -82,7 +82,7 @@ def _bad(row: Row[Any]) -> BadResult:
 def _flaps(connection: Connection, since: str, nodes: Iterable[str] | None) -> Iterator[Trouble]:
     """A finding that shows the losses of an earlier one shows no new loss, however it is judged now: kernel log and counters, which the checks read, keep the old ones.
 
-    What has its cause above the node is held against none of its parts.
+    What has its cause above the node counts against none of its parts.
     """
     f, v = t.finding_values.c, t.validations.c
     failing = and_(f.outcome == Outcome.FAIL.value, f.check.endswith(link_flaps.END, autoescape=True), f.above == "")

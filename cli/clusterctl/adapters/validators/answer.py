@@ -101,9 +101,11 @@ def _boot_id(document: dict[str, Any]) -> str:
 
 
 def _uptime_s(document: dict[str, Any]) -> float | None:
-    """Since that boot; None where the node does not tell, or not a time."""
-    told = document.get("uptime_s")
-    return float(told) if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < _MOST_UPTIME_S else None
+    """Since that boot; None where the node does not report it, or reports no time."""
+    reported = document.get("uptime_s")
+    return (
+        float(reported) if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < _MOST_UPTIME_S else None
+    )
 
 
 def _last_line(stdout: bytes) -> bytes:

@@ -39,8 +39,8 @@ def decide_admission(
     Every expected role needs a good finding, every expected gate a passing (or waived) result; at least one of each must be expected.
     A finding or result that failed or could not run keeps the node out, expected or not; only findings of minor severity do not.
     Warnings are noted and keep no node out.
-    `outcome` is what applying the roles came to: a node where nothing had to be applied has an outcome that says `ok`.
-    A node that booted since it was measured is out, too: what was changed while it was off, nobody knows.
+    `outcome` is what applying the roles came to: a node where nothing had to be applied has the outcome `ok`.
+    A node that booted since it was measured is out, too: what was changed while it was off is unknown.
     """
     results = tuple(gate_results)
     own = findings if findings is not None and findings.node == node else None
@@ -106,7 +106,7 @@ def _apply(outcome: HostOutcome | None, node: str) -> Iterator[Reason]:
             text = f"role {failure.role}: {failure.task}: {failure.message}"
             yield Reason(K.ROLE_FAILED, text, hint="the full output is in the run directory", item=failure.role)
         if not outcome.failures:
-            yield Reason(K.ROLE_FAILED, "a role failed and did not say where", hint="the full output is in the run directory")
+            yield Reason(K.ROLE_FAILED, "a role failed and did not report where", hint="the full output is in the run directory")
 
 
 def _checks(findings: NodeFindings | None, severities: set[Severity]) -> Iterator[Reason]:

@@ -38,12 +38,12 @@ def counting(measured: Sequence[Measured]) -> tuple[GateResult, ...]:
 
 
 def _counting(measured: Sequence[Measured], newest: dict[str, int]) -> Iterator[GateResult]:
-    told = {one.result for one in measured if one.current and one.batch == newest[one.result.gate]}
+    decided = {one.result for one in measured if one.current and one.batch == newest[one.result.gate]}
     for one in measured:
         if one.current and one.batch == newest[one.result.gate]:
             yield one.result
-        elif one.result not in told and _stands(one, measured):
-            told.add(one.result)
+        elif one.result not in decided and _stands(one, measured):
+            decided.add(one.result)
             yield replace(one.result, detail=f"{one.result.detail}; {_WHY}".removeprefix("; "))
 
 

@@ -77,7 +77,7 @@ def _check_change(before: Finding | None, after: Finding | None) -> RunChange | 
 
 
 def _changed_parts(before: Sequence[Part], after: Sequence[Part]) -> Iterator[ChangedPart]:
-    """None where parts of the node were recorded for one of the runs only: nobody knows whether they changed."""
+    """None where parts of the node were recorded for one of the runs only: it is unknown whether they changed."""
     if not before or not after:
         return
     ours, theirs = ({(p.kind, p.slot): p for p in parts} for parts in (before, after))

@@ -1,4 +1,4 @@
-"""The gate results of two runs, paired; how large a difference must be to say something. Pure."""
+"""The gate results of two runs, paired; how large a difference must be to be significant. Pure."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _among(results: Mapping[tuple[str, str, str], Sequence[GateResult]], named: 
 
 
 def noises_percent(pairs: Iterable[Pair]) -> dict[tuple[str, str], float]:
-    """Gate and metric -> the difference up to which nothing is said, from the differences of all nodes and devices.
+    """Gate and metric -> the difference up to which nothing is reported, from the differences of all nodes and devices.
 
     It is that of an outlier among them. Around their median, so that what made all of them slower is not noise; and no less than what two
     runs of a healthy node differ by (`LEAST_SPREAD`), which alone counts where there are fewer than `LEAST_PEERS`.
@@ -150,7 +150,7 @@ def _change_of(
 
 
 def change_of_outcomes(*, good_before: bool, good_after: bool) -> RunChange | None:
-    """What two outcomes say; None where both are good."""
+    """What two outcomes mean; None where both are good."""
     if good_before:
         return None if good_after else RunChange.NEWLY_FAILS
     return RunChange.NEWLY_PASSES if good_after else RunChange.STILL_FAILS

@@ -35,8 +35,8 @@ def compare_nodes(results: Iterable[NodeFindings], known: Mapping[str, Known], d
 def kind_of(finding: Finding, known: Known, digest: str) -> DriftKind:
     """What changed, where a check fails.
 
-    The declared state stayed, as a whole or for this check: the node moved. It changed for this check: the node moved only if it
-    no longer says what it said then. A check that was not there then, and a node that was never worked on, wait for their first provisioning.
+    The declared state stayed, as a whole or for this check: the node drifted. It changed for this check: the node drifted only if it
+    no longer shows what it showed then. A check that was not there then, and a node that was never provisioned, wait for their first provisioning.
     """
     if finding.outcome is Outcome.COULD_NOT_RUN:
         return DriftKind.UNKNOWN

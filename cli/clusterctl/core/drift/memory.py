@@ -1,4 +1,4 @@
-"""First and last seen: a deviation found in two runs is one until a run in between sees its check pass. Pure."""
+"""First and last seen: a deviation found in two runs is one unless its check passed in a run in between. Pure."""
 
 from __future__ import annotations
 

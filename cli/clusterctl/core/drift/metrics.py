@@ -19,8 +19,8 @@ def textfile(report: DriftReport, target: str, *, ended_at_s: float, duration_s:
     gauge = metrics.gauge
     gauge("last_run_timestamp_seconds", "When the last drift run ended.").labels(target).set(ended_at_s)
     gauge("run_duration_seconds", "Wall time of the last drift run.").labels(target).set(duration_s)
-    gauge("nodes", "Nodes that the last drift run asked.").labels(target).set(len(report.nodes))
-    findings = gauge("findings", "Checks that do not hold, by who moved.", "kind", "severity")
+    gauge("nodes", "Nodes that the last drift run queried.").labels(target).set(len(report.nodes))
+    findings = gauge("findings", "Checks that do not hold, by what changed.", "kind", "severity")
     counts = Counter((d.kind, d.severity) for d in report.deviations)
     for kind in DriftKind:
         for severity in Severity:

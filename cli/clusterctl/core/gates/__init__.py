@@ -1,6 +1,6 @@
 """Burn-in gates: what to measure, on which nodes, in which order, and what the measurements prove.
 
-One file here is one gate: its settings, command line, tool, units and rule. `registry` lists them and knows those of a site, too;
+One file here is one gate: its settings, command line, tool, units and rule. `registry` lists them, those of a site included;
 everything else goes through the interface in `gate`. To add a gate, derive from `NodeGate`, `PairGate` or `GroupGate`, and add the name
 of its file to `registry`.
 

@@ -53,7 +53,7 @@ class CpuStream(NodeGate[CpuStreamSettings]):
         return 120.0
 
     def not_proven(self, settings: CpuStreamSettings, level: Level) -> str:  # noqa: ARG002 the same at all levels and settings
-        """STREAM knows no DIMMs."""
+        """STREAM does not name DIMMs."""
         return "which DIMM or channel is slow, and that memory is right"
 
 

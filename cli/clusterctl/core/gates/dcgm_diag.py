@@ -36,7 +36,7 @@ _ROW_REMAP = re.compile("row remap|remapp", re.IGNORECASE)
 _ROW_REMAP_DUE = re.compile(r"(row.?remap\w*|remapping)[^.;]{0,80}(pending|fail)|pending[^.;]{0,40}row.?remap", re.IGNORECASE)
 # In outputs without codes, DCGM_FR_INTERNAL ("There was an internal error during the test: '...'", recordings of 4.4.1): the test did not take place.
 _OWN_ERROR = re.compile(r"internal error during the test|child process|could ?n.t be parsed|cannot load plugins", re.IGNORECASE)
-# Tests of memory, whose failure asks for a field diagnostic (DCGM_FR_FAULTY_MEMORY in NVSentinel's dcgmerrorsmapping.csv), not for a reset.
+# Tests of memory, whose failure requires a field diagnostic (DCGM_FR_FAULTY_MEMORY in NVSentinel's dcgmerrorsmapping.csv), not for a reset.
 _MEMORY = frozenset({"memory", "memtest"})
 # Tests that put load on a GPU's memory and cores.
 _STRESS = frozenset({"memory_bandwidth", "diagnostic", "targeted_stress", "targeted_power", "pulse_test"})
@@ -129,7 +129,7 @@ def _test(subject: Subject, test: str, samples: Sequence[Sample], failed: set[tu
         return _software_of_dcgm_3(subject, samples)
     passed = {s.device for s in own if s.status == "Pass" and (metric, s.device) not in failed}
     other = [s for s in own if s.status not in ("Pass", "Fail") and (metric, s.device) not in failed]
-    results = [_unproven(subject, s, f"{test} says {s.status}{': ' + _said(s) if s.detail else ''}") for s in other]
+    results = [_unproven(subject, s, f"{test} reports {s.status}{': ' + _reported(s) if s.detail else ''}") for s in other]
     known = {s.device for s in own}
     whole_node = any(s.device == "" and s.status != "Pass" for s in own)
     missing = [] if whole_node else [f"gpu{i}" for i in range(subject.gpus) if f"gpu{i}" not in known]
@@ -157,10 +157,10 @@ def _software_of_dcgm_3(subject: Subject, samples: Sequence[Sample]) -> list[Gat
 
 
 def _is_bad(sample: Sample) -> bool:
-    """Whatever test says so, required or not. DCGM 3 reports a pending row remap as a Warn of a deployment test, DCGM 4 a broken SRAM as one of `software`."""
+    """Whichever test reports it, required or not. DCGM 3 reports a pending row remap as a Warn of a deployment test, DCGM 4 a broken SRAM as one of `software`."""
     if sample.status == "Pass":
         return _is_unallocated(sample) or _contradicts(sample)
-    if sample.status == "Fail" or any(e.condemns for e in explained_errors(sample.codes)):
+    if sample.status == "Fail" or any(e.is_hardware_fault for e in explained_errors(sample.codes)):
         return True
     return not sample.codes and bool(_ROW_REMAP_DUE.search(sample.detail))
 
@@ -171,9 +171,9 @@ def _is_unallocated(sample: Sample) -> bool:
 
 
 def _contradicts(sample: Sample) -> bool:
-    """A Pass beside an error with which DCGM lets no work run, or that nobody knows."""
+    """A Pass beside an error with which DCGM lets no work run, or one that the table does not list."""
     found = explained_errors(sample.codes)
-    return any(e.condemns for e in found) or len(found) < len(sample.codes)
+    return any(e.is_hardware_fault for e in found) or len(found) < len(sample.codes)
 
 
 def _bad(subject: Subject, sample: Sample) -> GateResult:
@@ -181,18 +181,18 @@ def _bad(subject: Subject, sample: Sample) -> GateResult:
     if sample.status == "Pass":
         unallocated = _is_unallocated(sample)
         reason = GateReason.NOT_ALLOCATED if unallocated else GateReason.TEST_NOT_PASSED
-        detail = f"{test} says Pass, but also: {_said(sample)}"
+        detail = f"{test} reports Pass, but also: {_reported(sample)}"
         result = _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found="Pass", detail=detail)
         return replace(result, rule="allocation") if unallocated else result
     verdict = _verdict(subject, sample)
     untested = verdict.error.untested if verdict else not sample.codes and bool(_OWN_ERROR.search(sample.detail))
     if sample.status == "Fail" and untested:
         reason = verdict.error.reason if verdict else GateReason.TOOL_FAILED
-        hint, detail = verdict.action if verdict else "", f"{test}: {_said(sample)}"
+        hint, detail = verdict.action if verdict else "", f"{test}: {_reported(sample)}"
         outcome = Outcome.COULD_NOT_RUN
     else:
         reason = verdict.error.reason if verdict else _reason(sample)
-        hint, detail = verdict.action if verdict else _hint(test, sample.device or "the node", reason), _said(sample)
+        hint, detail = verdict.action if verdict else _hint(test, sample.device or "the node", reason), _reported(sample)
         outcome = Outcome.FAIL
     result = _result(subject, sample.metric, outcome, reason=reason, device=sample.device, found=sample.status, detail=detail)
     return replace(result, hint=hint, error_code=verdict.code if verdict else "")
@@ -213,7 +213,7 @@ def _verdict(subject: Subject, sample: Sample) -> DcgmVerdict | None:
     return verdict_of(sample.codes, sample.detail, gpu=sample.device or "the GPU", node=subject.name)
 
 
-def _said(sample: Sample) -> str:
+def _reported(sample: Sample) -> str:
     """What DCGM prints, behind the names of its codes."""
     return f"{error_titles(sample.codes)}: {sample.detail}" if sample.codes else sample.detail
 
@@ -272,7 +272,7 @@ def _repair(test: str, where: str) -> str:
     if test == "pcie":
         return f"check link width and generation of {where} under load, reseat it; then run again"
     if test in _MEMORY:
-        return f"run the field diagnostic on {where}, and RMA it if that fails; XIDs of {where} in the kernel log say more"
+        return f"run the field diagnostic on {where}, and RMA it if that fails; XIDs of {where} in the kernel log give details"
     if test in _STRESS:
         return ADVICE.stress.format(gpu=where)
     return f"see what DCGM prints about {where}; no other process may use the GPUs during a diagnostic"

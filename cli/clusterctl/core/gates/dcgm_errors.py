@@ -105,12 +105,12 @@ class DcgmError(BaseModel):
 
     @property
     def about_software(self) -> bool:
-        """Its action repairs no hardware, so it may be asked for where nothing was proven."""
+        """Its action repairs no hardware, so it may be recommended where nothing was proven."""
         return self.cause not in _HARDWARE
 
     @property
-    def condemns(self) -> bool:
-        """A fault of the hardware with which DCGM lets no work run, whatever the test beside it says."""
+    def is_hardware_fault(self) -> bool:
+        """A fault of the hardware with which DCGM lets no work run, whatever the test beside it reports."""
         return self.cause in _HARDWARE and self.severity in _NO_WORKLOAD
 
 
@@ -125,7 +125,7 @@ class DcgmErrorTable(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DcgmVerdict:
-    """What the codes of one result say together: the one whose action is the most severe, with that action; `xid`: that its text names, where the action is its."""
+    """What the codes of one result mean together: the one whose action is the most severe, with that action; `xid`: that its text names, where the action is its."""
 
     error: DcgmError
     action: str
@@ -181,7 +181,7 @@ def rank_of_xid(action: str) -> int:
 
 
 def verdict_of(codes: Collection[int], text: str, *, gpu: str, node: str) -> DcgmVerdict | None:
-    """The code that decides; None where the table explains none. A fault goes before a test that did not run, as does a code that nobody knows."""
+    """The code that decides; None where the table explains none. A fault goes before a test that did not run, as does a code that the table does not list."""
     found = explained_errors(codes)
     if not found or (all(e.untested for e in found) and len(found) < len(set(codes))):
         return None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
 
 S = TypeVar("S", bound=GateSettings)
-# Assumed, of a command whose gate does not know better.
+# Assumed, of a command whose gate has no better value.
 _USUAL_S = 60.0
 
 

@@ -40,7 +40,7 @@ def faults_of(gate: Gate[Any]) -> Iterator[tuple[str, str]]:
     if not (isinstance(model, type) and issubclass(model, GateSettings)):
         yield f"settings_model is {model!r}", "set it to a class derived from clusterctl.core.gates.settings.GateSettings"
     elif required := [field for field, info in model.model_fields.items() if info.is_required()]:
-        yield f"setting {required[0]} has no default", "a profile that does not run the gate need not know its settings: give it one"
+        yield f"setting {required[0]} has no default", "a profile that does not run the gate need not have its settings: add a default"
     if not isinstance(tool, str) or (tool not in TOOLS and kind.samples is Gate.samples):
         yield f"no parser reads {tool!r}", f"override `samples`, or set `tool` to one of: {', '.join(TOOLS)}"
     for hook, base in _hooks(kind):

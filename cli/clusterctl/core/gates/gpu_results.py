@@ -47,7 +47,7 @@ class GpuResultsSettings(GateSettings):
         program: of the site's package.
         compare: the compiled comparison that belongs to it.
         memory_percent: of the free memory of a GPU that is filled with results; what is left out is not written.
-        duration_s: of the load. Assumed: no public number says how long a GPU that corrupts now and then must run.
+        duration_s: of the load. Assumed: no public source states how long a GPU that corrupts now and then must run.
         end_s: the program waits so long for its end, always.
         timeout_s: for the start, on top of `duration_s` and `end_s`.
     """
@@ -172,7 +172,7 @@ def _unproven(record: RawRecord, burned: gpu_burn.Burned) -> Reading | None:
     gpu = burned.gpus[0]
     if len(burned.gpus) != 1:
         return Reading((), "complete", GateReason.WRONG_RUN, f"it reports on {len(burned.gpus)} GPUs instead of one")
-    if early := cut_short(record, gpu_burn.asked_s(record.argv)):
+    if early := cut_short(record, gpu_burn.requested_s(record.argv)):
         return early
     if gpu.died or not gpu.multiplications or burned.at_once < _LEAST_COMPARED:
         detail = f"its verdict is OK, and it compared nothing: {gpu.multiplications} multiplications, {burned.at_once} results kept at once"

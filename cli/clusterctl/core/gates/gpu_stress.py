@@ -15,7 +15,7 @@ from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.own_history import with_better
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
-from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, of_device, two_of_two
+from clusterctl.core.gates.judging.two_of_two import is_low_figure, needs_repeat, of_device, two_of_two
 from clusterctl.core.gates.planning.step import AGAIN, TRACE, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
@@ -119,7 +119,7 @@ class GpuStress(Gate[GpuStressSettings]):
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
         """All GPUs of a node once more, for a shorter time, where figures and nothing else fail, or a GPU is far below its own earlier runs."""
         results = tuple(by_peers(self.judge(evidence), evidence))
-        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name], evidence.usual)]
+        taking = [s for s in subjects if needs_repeat([r for r in results if r.node == s.name], evidence.usual)]
         batch = next(batches) if taking else 0
         steps = {s.name: self._steps(s, evidence.level, batch, s.profile.settings_of(self).repeat_at(evidence.level)) for s in taking}
         return GateSteps({name: tuple(replace(step, name=_REPEATED + step.name) for step in own) for name, own in steps.items()})
@@ -156,9 +156,9 @@ class GpuStress(Gate[GpuStressSettings]):
         """
         return nvidia_smi.parse_load(text)
 
-    def asked_s(self, argv: Sequence[str]) -> float:
+    def requested_s(self, argv: Sequence[str]) -> float:
         """How long a command of `load_argv` was to run."""
-        return ubergemm.asked_s(argv)
+        return ubergemm.requested_s(argv)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """Each node's records, and its GPUs among all of the run; a node that was repeated by both measurements, its second one among the first ones of the others."""
@@ -208,7 +208,7 @@ class GpuStress(Gate[GpuStressSettings]):
             return None
         reading = read_record(self, record)
         if not reading.rule:
-            reading = cut_short(record, self.asked_s(record.argv)) or reading
+            reading = cut_short(record, self.requested_s(record.argv)) or reading
         return not_run(self, record, reading) if reading.rule or not reading.samples else None
 
     def hint(self, result: GateResult) -> str:

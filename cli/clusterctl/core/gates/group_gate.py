@@ -46,7 +46,7 @@ class GroupSettings(GateSettings):
     Attributes:
         control_port: TCP port by which the agents of the nodes find each other, and by which the launcher starts processes on the others.
         peer_wait_s: how long a node whose agent never answered is waited for.
-        search: a group that is bad is measured again, then in halves, until the nodes at fault are found or nobody is to blame.
+        search: a group that is bad is measured again, then in halves, until the nodes at fault are found, or none is.
     """
 
     control_port: Annotated[int, Field(ge=1024, le=65535)] = 18514
@@ -203,7 +203,7 @@ class GroupGate(Gate[G]):
         return {}
 
     def with_evidence(self, run: RawRecord, evidence: Evidence) -> RawRecord:  # noqa: ARG002 for gates to override
-        """A run with what other nodes' records tell about it."""
+        """A run with what other nodes' records show of it."""
         return run
 
     def proofs(self, run: RawRecord, evidence: Evidence, *, finished: bool) -> Mapping[str, GateResult]:  # noqa: ARG002 for gates to override
@@ -225,7 +225,7 @@ class GroupGate(Gate[G]):
         return tuple(found)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """A result for every judged member of every run; where a run ended without any, a member's own record may say why.
+        """A result for every judged member of every run; where a run ended without any, a member's own record may show why.
 
         A search replaces the results of its runs, where it found somebody or showed that it was a collision.
         """

@@ -43,7 +43,7 @@ class HostMemorySettings(GateSettings):
         memory_percent: of the memory that is free or can be freed (MemAvailable), less 192 MiB; the rest is left to the system.
         least_percent: of the node's memory that must have been tested. Assumed: a node without jobs has more than this free.
         threads: that copy; None = one for each processor.
-        duration_s: of the load. Assumed: no public number says how long a DIMM that errs now and then must be loaded.
+        duration_s: of the load. Assumed: no public source states how long a DIMM that errs now and then must be loaded.
         timeout_s: for filling the memory and for the last comparison, on top of `duration_s`. Assumed: eight threads fill it, at 0.7 GiB/s each or faster.
     """
 
@@ -116,7 +116,7 @@ class HostMemory(NodeGate[HostMemorySettings]):
         return memory_run(record).ended_by or super().last_line(record)
 
     def hint(self, result: GateResult) -> str:
-        """One for all that was read wrongly: stressapptest knows no DIMM."""
+        """One for all that was read wrongly: stressapptest does not name DIMMs."""
         return _WRONG.format(node=result.node)
 
     def _result(self, subject: Subject, record: RawRecord) -> GateResult:

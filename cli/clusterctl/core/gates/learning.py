@@ -57,7 +57,7 @@ def learn_floors(subjects: Sequence[Subject], results: Mapping[str, Sequence[Gat
     for subject in subjects:
         for entry in _limits_in_force(subject):
             declared.setdefault((repr(entry), ""), (entry, []))[1].append(subject)
-        # Nothing in an entry without a value tells one profile from another.
+        # An entry without a value has nothing that distinguishes profiles.
         profile = repr(subject.profile.baselines)
         for entry in _without_limit(subject):
             declared.setdefault((repr(entry), profile), (entry, []))[1].append(subject)

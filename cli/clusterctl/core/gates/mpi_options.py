@@ -22,7 +22,7 @@ _TRANSPORT = {"pml": "ob1", "btl": "tcp,self,vader", "coll": "^hcoll,ucc"}
 def mpi_options(nodes: int, declared: Sequence[str] = ()) -> tuple[str, ...]:
     """How processes are started on a number of nodes, and how MPI itself communicates; without parameters that `declared` words set.
 
-    Daemons stay in the foreground of the launch agent, so that they end with their connection; then mpirun wants to start all at once.
+    Daemons stay in the foreground of the launch agent, so that they end with their connection; then mpirun has to start all at once.
     The launcher itself starts every daemon: one that starts further ones would have to be trusted by more than it is.
     """
     parameters = {

@@ -21,7 +21,7 @@ _NO_MULTICAST = re.compile(r"transport/nvls\.cc:\d{1,6}.{0,80}Cuda failure \d|Fa
 _NO_FABRIC = re.compile(r"system not yet initialized")
 
 
-def telling_warning(record: RawRecord) -> str:
+def main_warning(record: RawRecord) -> str:
     """The line that names the reason, else NCCL's first warning, since the lines after it follow from it; empty if it printed none."""
     _, line = _sign_in(record)
     return line or next((line for line in _lines(record) if "NCCL WARN" in line), "")

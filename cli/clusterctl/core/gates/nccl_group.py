@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _LEAST_NODES = 2
 # Assumed: MPI starts its daemons and NCCL connects within this time.
 _START_S = 120
-# Assumed: a run that takes so many times as long as at its floor hangs. It says something only against another one that ended in time.
+# Assumed: a run that takes so many times as long as at its floor hangs. It is evidence only beside another one that ended in time.
 _HANGS_AFTER = 10
 _LONGEST_S = 86400
 _ONE_NAME = "name the adapters of a rail alike on all nodes (`ofed_device_names` and `ofed_device_addresses` of the role ofed), or measure nodes with equal names together"
@@ -262,7 +262,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
 
     def last_line(self, record: RawRecord) -> str:
         """The warning that names the reason, where NCCL printed one."""
-        return nccl_failures.telling_warning(record) or super().last_line(record)
+        return nccl_failures.main_warning(record) or super().last_line(record)
 
     def failure_reason(self, record: RawRecord) -> GateReason:
         """From NCCL's warnings."""

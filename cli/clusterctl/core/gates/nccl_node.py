@@ -73,7 +73,7 @@ class NcclNode(NodeGate[NcclNodeSettings]):
 
     def last_line(self, record: RawRecord) -> str:
         """The warning that names the reason, where NCCL printed one."""
-        return nccl_failures.telling_warning(record) or super().last_line(record)
+        return nccl_failures.main_warning(record) or super().last_line(record)
 
     def failure_reason(self, record: RawRecord) -> GateReason:
         """From NCCL's warnings."""

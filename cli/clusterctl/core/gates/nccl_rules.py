@@ -50,7 +50,7 @@ NCCL_ACTIONS = {
     GateReason.NVLS_UNUSABLE: f"{ADVICE.refused_multicast}, {_AGAIN}",
     GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, {_AGAIN}",
 }
-# NVIDIA/nodewright-packages pull 111: on GB300 mlx5dv_reg_dmabuf_mr failed with ENOTSUPP until ACS was as `rdma_topo check` wants it.
+# NVIDIA/nodewright-packages pull 111: on GB300 mlx5dv_reg_dmabuf_mr failed with ENOTSUPP until ACS was as `rdma_topo check` requires.
 _TRANSPORT_HINT = (
     "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF (with ConnectX-8 also ACS, `rdma_topo check`), "
     "NCCL_IB_HCA in /etc/nccl.conf"

@@ -12,7 +12,7 @@ from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.own_history import is_low, with_repeats
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
-from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, of_device_or_figure, two_of_two
+from clusterctl.core.gates.judging.two_of_two import is_low_figure, needs_repeat, of_device_or_figure, two_of_two
 from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
@@ -61,7 +61,7 @@ class NodeGate(Gate[S]):
         return GateSteps({s.name: (self._step(s, level, batch),) for s in subjects})
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """Each node by its own records: a figure fails where both measurements say so, or the only one."""
+        """Each node by its own records: a figure fails where both measurements fail, or the only one."""
         first, again = (self._measured(evidence, repeated=repeated) for repeated in (False, True))
         low, low_again = _with_low(first, evidence), _with_low({**first, **again}, evidence)
         results: list[GateResult] = []
@@ -79,7 +79,7 @@ class NodeGate(Gate[S]):
         """The same step once more on the nodes that fail for figures and nothing else, and on those far below their own earlier runs."""
         first = self._measured(evidence, repeated=False)
         below = {n for n, own in first.items() if any(is_low(r, evidence.usual) for r in own)}
-        low = {n for n, own in _with_low(first, evidence).items() if asks_for_repeat(own)}
+        low = {n for n, own in _with_low(first, evidence).items() if needs_repeat(own)}
         # Nobody judges a partner, which may be in service.
         taking = [s for s in subjects if s.name in below | low and not s.partner]
         batch = next(batches) if taking else 0

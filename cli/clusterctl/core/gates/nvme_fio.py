@@ -14,7 +14,7 @@ from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.own_history import with_better
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
 from clusterctl.core.gates.judging.two_of_three import JudgedRun, two_of_three
-from clusterctl.core.gates.judging.two_of_two import asks_for_repeat
+from clusterctl.core.gates.judging.two_of_two import needs_repeat
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.planning.devices import nvme_disks_of
 from clusterctl.core.gates.planning.step import AGAIN, GateSteps
@@ -52,7 +52,7 @@ class NvmeFioSettings(GateSettings):
     Attributes:
         program: fio of the site's package.
         ioengine: how fio reads; some distributions have engines in packages of their own.
-        duration_s: of each measurement. Assumed: no public number says how long a disk must be read.
+        duration_s: of each measurement. Assumed: no public source states how long a disk must be read.
         timeout_s: for start and end, on top of `duration_s`.
     """
 
@@ -110,7 +110,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
         """Twice more, where figures and nothing else fail, or a disk is far below its own earlier runs."""
         results = self.judge(evidence)
-        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name], evidence.usual)]
+        taking = [s for s in subjects if needs_repeat([r for r in results if r.node == s.name], evidence.usual)]
         numbers = [next(batches) for _ in _REPEATS] if taking else []
         return GateSteps(
             {s.name: tuple(self._timed(s, evidence.level, n, name) for n, name in zip(numbers, _REPEATS, strict=True)) for s in taking}
@@ -153,7 +153,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
         return replace(step, name=name, timeout_s=step.timeout_s + seconds + nvme_read.END_S)
 
     def _run(self, subject: Subject, record: RawRecord) -> _Run:
-        planned_s = nvme_read.asked_s(record.argv)
+        planned_s = nvme_read.requested_s(record.argv)
         reading = read_record(self, record)
         try:
             output = read_output(self.output_of(record))

@@ -63,7 +63,7 @@ class PairGate(Gate[P]):
     Attributes:
         metric: the figure of the client's output that is judged; its unit is in `units`.
         shown_beside: a figure of the same output and unit that is shown and not judged; empty for none. beside_label: what it is, for people.
-        two_of_three: a device fails where two thirds of its measurements say so, two at least. False: where both of its partners in the second stage do.
+        two_of_three: a device fails where two thirds of its measurements fail, two at least. False: where those with both partners of the second stage fail.
         peers_fail, peers_warn: z and the share of the median beyond which a device is worse than its peers; both must be exceeded.
         decimals: of figures for people.
     """

@@ -55,7 +55,7 @@ _REASONS = {
 }
 
 
-# Write, read, read another's, make, look at, remove, ask.
+# Write, read, read another's, make, look at, remove, query.
 _PARTS = 7
 # The program keeps 40 s of its limit for its end.
 _EndSeconds = Annotated[int, Field(ge=60, le=86400)]
@@ -73,7 +73,7 @@ class StorageThroughputSettings(GroupSettings):
         asks: how many writes the next node must answer.
         seen_s: within what a write and its answer, which is a write, too, must both be seen; then each was.
         slower_percent: below the median of at least four nodes, of what one writes or reads, for a warning on it; it counts only far outside of the spread of
-            the others. Assumed: no public number says how evenly a server treats equal clients.
+            the others. Assumed: no public source states how evenly a server treats equal clients.
         phase_s: a phase ends then, with what was done.
         timeout_s: for start, flushing and end, on top of `phase_s` for each part of a phase.
     """
@@ -102,7 +102,7 @@ class StorageThroughput(GroupGate[StorageThroughputSettings]):
         READ: BANDWIDTH_UNIT,
         **dict.fromkeys(FILE_RATES.values(), RATE_UNIT),
     }
-    # What is right or wrong needs none; no public number says how fast a file system must be.
+    # What is right or wrong needs none; no public source states how fast a file system must be.
     needs_floor = False
     actions: ClassVar[Mapping[GateReason, str]] = {
         GateReason.NOT_MOUNTED: "mount it: `clusterctl provision {node}`, `clusterctl validate {node}`; nothing was written; " + _AGAIN,

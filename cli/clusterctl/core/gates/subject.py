@@ -43,7 +43,7 @@ class Subject:
 
     @property
     def gpu_vendor(self) -> GpuVendor:
-        """What the framework knows of the vendor of its GPUs.
+        """What the framework needs of the vendor of its GPUs.
 
         Raises:
             ConfigError: nothing, because no module is there for it.

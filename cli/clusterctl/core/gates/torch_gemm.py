@@ -35,7 +35,7 @@ class TorchGemmSettings(GpuStressSettings):
     Attributes:
         program: a Python interpreter that has PyTorch.
         size: of the square matrices. Three of them are in the GPU's memory, 2 bytes per element, and its process needs eight bytes per element on the host.
-        duration_s: of the load. Assumed: no public number says how long a GPU that corrupts now and then must run.
+        duration_s: of the load. Assumed: no public source states how long a GPU that corrupts now and then must run.
         start_s: PyTorch is imported and the matrices are drawn before the time counts: 11 s on a virtual machine with an H100 (docs/hardware-notes.md).
     """
 
@@ -63,9 +63,9 @@ class TorchGemm(GpuStress):
         size = settings.size if isinstance(settings, TorchGemmSettings) else torch_gemm.SIZE
         return tuple(torch_gemm.gemm_argv(gpu, seconds, interpreter=settings.program, size=size))
 
-    def asked_s(self, argv: Sequence[str]) -> float:
+    def requested_s(self, argv: Sequence[str]) -> float:
         """How long it was to run."""
-        return torch_gemm.asked_s(argv)
+        return torch_gemm.requested_s(argv)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """The load as gpu_stress judges it, and the products of every GPU among those of equal ones."""

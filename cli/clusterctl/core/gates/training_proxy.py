@@ -47,7 +47,7 @@ _VariableName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
 
 
 class TrainingProxySettings(GroupSettings):
-    """What all ranks do, and what is expected. `search` has no meaning here: what tells a rank apart names it at once.
+    """What all ranks do, and what is expected. `search` has no meaning here: what singles out a rank names it at once.
 
     Attributes:
         port: the first of three TCP ports of the first node, at which the ranks of the three starts meet. PyTorch's store has no password.
@@ -57,7 +57,7 @@ class TrainingProxySettings(GroupSettings):
             They and `batch` are chosen so that a step waits for the GPU and not for Python, which starts its kernels: on an H100 it took 54 ms within 1.5 %,
             at 196 TFLOPS (docs/hardware-notes.md). With half the width, 4 layers and 4096 tokens it took 24 ms within 13 %, at 57 TFLOPS.
         sequence, batch: tokens of a sequence, and sequences of a rank in each step.
-        steps: the first tenth counts for no time. Assumed: no public number says how many show a rank that is slow.
+        steps: the first tenth counts for no time. Assumed: no public source states how many show a rank that is slow.
         loss_falls_percent: by which the mean loss of the last tenth of all steps must be below that of the first tenth. Assumed; the default model fell by
             a third in 40 steps with one sequence of 256 a step (PyTorch 2.13 on a CPU).
         slower_percent: above the median of equal GPUs, of the median time that a rank computes in a step. Assumed: good GPUs of a model differ by 9 %.
@@ -94,7 +94,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
     tool = "training_proxy"
     units: ClassVar[Mapping[str, str]] = dict.fromkeys(METRICS, UNIT)
     direction = LOWER_IS_BETTER
-    # What is right or wrong needs none; no public number says how long a step of this model takes.
+    # What is right or wrong needs none; no public source states how long a step of this model takes.
     needs_floor = False
     default_levels = ("full",)
     actions: ClassVar[Mapping[GateReason, str]] = {
@@ -144,7 +144,7 @@ class TrainingProxy(GroupGate[TrainingProxySettings]):
         return GateSteps(steps, none, self._rendezvous(members[0]))
 
     def plan_search(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], rung: str, number: int) -> GateSteps:  # noqa: ARG002 nobody is searched for
-        """None: a rank that is told apart is named at once, and the others train again without its node."""
+        """None: a rank that is singled out is named at once, and the others train again without its node."""
         return GateSteps({})
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:

@@ -60,7 +60,7 @@ def _moves(transitions: Iterable[TransitionRow], failed: Mapping[tuple[str, str]
 
 
 def _excludes(row: TransitionRow) -> bool:
-    """A person who drains has reasons of their own; one who quarantines says that the node is bad, as do quarantines from before causes were recorded."""
+    """A person who drains has reasons of their own; one who quarantines marks the node as bad, as do quarantines from before causes were recorded."""
     return row.cause in _FAULTS if row.cause or row.to_state is State.DRAINED else row.to_state is State.QUARANTINED
 
 

@@ -82,8 +82,8 @@ def _from_test(test: dict[str, Any]) -> list[Sample]:
 def _of_no_gpu(summary: object, results: list[dict[str, Any]]) -> list[object]:
     """The warnings that only the summary has, which are about no single GPU: DCGM 4.6 repeats those of all GPUs there."""
     warnings = summary.get("warnings") if isinstance(summary, dict) else None
-    told = {text for result in results for text in _texts(result, "warnings")}
-    return [w for w in warnings if not told.issuperset(_texts({"one": w}, "one"))] if isinstance(warnings, list) else []
+    reported = {text for result in results for text in _texts(result, "warnings")}
+    return [w for w in warnings if not reported.issuperset(_texts({"one": w}, "one"))] if isinstance(warnings, list) else []
 
 
 def _devices(result: dict[str, Any]) -> list[str]:

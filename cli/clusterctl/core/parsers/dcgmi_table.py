@@ -96,7 +96,7 @@ def _verdicts(test: _Test) -> Iterator[tuple[str, str, str, str]]:
     for device, status in test.per_gpu:
         yield test.name, device, status, notes.get(device, text if status != "Pass" else "")
     for status, scope in test.verdicts:
-        # A warning is about the devices that did not pass, where the test says which these are.
+        # A warning is about the devices that did not pass, where the test names them.
         own = "" if status == "Pass" and len(test.verdicts) > 1 else text
         numbers = re.findall(r"\d+", scope)
         for number in numbers:

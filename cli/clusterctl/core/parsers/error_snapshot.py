@@ -28,7 +28,7 @@ class _Model(BaseModel):
 
 
 class CommandOutput(_Model):
-    """A command that ran on the node; `error` says why it did not run to its end."""
+    """A command that ran on the node; `error`: why it did not run to its end."""
 
     error: str
     exit_status: int | None

@@ -27,8 +27,8 @@ class RankLog:
         rank: its number; None if it never joined its communicator.
         ranks: the size of the communicator.
         channels: kind of channel -> the number of lines that show one.
-        clique: how many ranks share its NVLink domain; 0 if it does not say.
-        network: `IB`, or as a plug-in calls itself (`IBext_v8`, `AWS Libfabric`: its first word); empty if it does not say.
+        clique: how many ranks share its NVLink domain; 0 if it is not stated.
+        network: `IB`, or as a plug-in calls itself (`IBext_v8`, `AWS Libfabric`: its first word); empty if it is not stated.
     """
 
     file: str

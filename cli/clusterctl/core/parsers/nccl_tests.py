@@ -144,7 +144,7 @@ def channels_in(line: str) -> Counter[str]:
 
 
 def clique_in(line: str) -> int:
-    """How many ranks share an NVLink domain with the one that a line of NCCL is about; 0 if it does not say."""
+    """How many ranks share an NVLink domain with the one that a line of NCCL is about; 0 if it is not stated."""
     clique = _CLIQUE.search(line)
     return int(clique[1]) if clique else 0
 
@@ -161,5 +161,5 @@ def _check(text: str, tables: list[_Table]) -> None:
 
 
 def with_op(samples: tuple[Sample, ...], op: str) -> tuple[Sample, ...]:
-    """The samples with the collective filled in where the text did not say it."""
+    """The samples with the collective filled in where the text does not name it."""
     return tuple(s if s.op else replace(s, op=op) for s in samples)

@@ -18,10 +18,10 @@ TOOL = "nvme_read"
 
 
 def read_output(text: str) -> NvmeRun:
-    """The output of a run that knew the disks, whatever became of each of them.
+    """The output of a run that listed the disks, whatever the result of each.
 
     Raises:
-        UnparsableError: it is another output, is cut off within a line, or ended before it knew the disks.
+        UnparsableError: it is another output, is cut off within a line, or ended before it listed the disks.
     """
     try:
         run = read_run(text.replace("\ufeff", ""))

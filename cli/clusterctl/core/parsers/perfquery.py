@@ -1,4 +1,4 @@
-"""perfquery: port counters. They count since the last clear: only their increase says something."""
+"""perfquery: port counters. They count since the last clear: only their increase is meaningful."""
 
 from __future__ import annotations
 

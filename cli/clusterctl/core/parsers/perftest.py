@@ -45,7 +45,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     A peak of 0.00 means that it was not measured (-D): it is left out. MB/s are 2^20 bytes, as perftest counts them.
 
     Raises:
-        UnparsableError: no result row, no closing line, or a line that says that the run failed.
+        UnparsableError: no result row, no closing line, or a line that reports a failed run.
     """
     op = device = ""
     columns: list[str] = []

@@ -1,4 +1,4 @@
-"""What OpenSSH's client says when it does not get into a node, as Ansible passes it on."""
+"""The messages of OpenSSH's client for failed connections, as Ansible passes them on."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def read_storage_run(text: str) -> StorageRun:
 
 
 def missing_phase(run: StorageRun, asks: int) -> str:
-    """The phase that a run has neither a result nor an error of; empty where it has all. `asks`: how many questions it was to ask."""
+    """The phase that a run has neither a result nor an error of; empty where it has all. `asks`: the number of questions to write."""
     failed = {e.phase for e in run.errors}
     # Nothing is read of what could not be written.
     failed |= {"read"} if "write" in failed else set()

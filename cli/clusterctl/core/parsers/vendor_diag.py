@@ -64,7 +64,9 @@ def _from_messages(messages: list[dict[str, Any]]) -> tuple[Sample, ...]:
         if diagnosis := _dict(step, "diagnosis"):
             samples.append(_diagnosis(diagnosis, parts))
         samples += [
-            _sample("diagnosis", "ERROR", detail=_said(error, "symptom")) for error in (_dict(run, "error"), _dict(step, "error")) if error
+            _sample("diagnosis", "ERROR", detail=_text_of(error, "symptom"))
+            for error in (_dict(run, "error"), _dict(step, "error"))
+            if error
         ]
         if end := _dict(run, "testRunEnd"):
             complete = end.get("status") == "COMPLETE"
@@ -79,7 +81,7 @@ def _diagnosis(diagnosis: dict[str, Any], parts: dict[str, str]) -> Sample:
         "diagnosis",
         _text(diagnosis, "type"),
         device=parts.get(str(diagnosis.get("hardwareInfoId")), ""),
-        detail=_said(diagnosis, "verdict"),
+        detail=_text_of(diagnosis, "verdict"),
     )
 
 
@@ -87,7 +89,7 @@ def _sample(metric: str, status: str, *, device: str = "", detail: str = "") -> 
     return Sample(metric, 1.0 if status == "PASS" else 0.0, "pass", device=device, status=status, detail=detail)
 
 
-def _said(message: dict[str, Any], name: str) -> str:
+def _text_of(message: dict[str, Any], name: str) -> str:
     return ": ".join(t for t in (_text(message, name), _text(message, "message")) if t)
 
 

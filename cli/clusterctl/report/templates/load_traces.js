@@ -14,7 +14,7 @@ const loadTraces = (found, { text, make, canvas, key, values }) => {
     return lines.filter((line) => line.length).map((line) => (line.length > 1 ? line : line.flatMap(([x, y]) => [[x - 3, y], [x + 3, y]])));
   };
   const panel = (one, shown) => {
-    const [picture, shape] = canvas(text(shown.said));
+    const [picture, shape] = canvas(text(shown.summary));
     for (let gpu = one.gpus.length - 1; gpu >= 0; gpu -= 1) {
       const kind = gpu < one.named ? { "stroke-dasharray": one.named > kinds.length ? "" : kinds[gpu] } : {};
       const heights = shown.heights[gpu].match(/../g).map((two) => (two === "--" ? null : parseInt(two, 16)));
@@ -32,8 +32,8 @@ const loadTraces = (found, { text, make, canvas, key, values }) => {
     const keys = named.length > kinds.length ? [key("own", named.join(", "))] : named.map((name) => key("own", name));
     if (named.length <= kinds.length) keys.forEach((made, i) => made.firstChild.style.setProperty("border-top-style", borders[i]));
     const others = names.slice(one.named);
-    const said = named.length ? `the ${others.length} others` : `all ${others.length} GPUs`;
-    if (others.length) keys.push(key("median", others.length === 1 ? others[0] : said));
+    const label = named.length ? `the ${others.length} others` : `all ${others.length} GPUs`;
+    if (others.length) keys.push(key("median", others.length === 1 ? others[0] : label));
     if (one.slowed.some(Boolean)) keys.push(make("span", "", make("b", "bad", "✗"), " slowed down"));
     return make("p", "legend", ...keys);
   };

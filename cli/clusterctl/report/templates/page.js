@@ -70,7 +70,7 @@
     for (const name of ["what", "severity", "detail", "source", "hint", "run"]) fill(item, name, row[name]);
     if (row.found || row.expected) {
       fill(item, "found", row.found || "nothing");
-      fill(item, "expected", row.expected || "not said");
+      fill(item, "expected", row.expected || "not stated");
     } else item.querySelector(".values").remove();
     if (!row.simulated) item.querySelector(".simulated").remove();
     item.querySelector(".outcome").textContent = row.outcome.replaceAll("_", " ");
@@ -82,7 +82,7 @@
     if (row.pairs.length === 1 && !row.what.includes(row.pairs[0][0])) item.append(" ", make("span", "", row.pairs[0][0]));
     if (row.found) item.append(" ", make("b", "found", row.found));
     if (row.expected && row.expected !== row.found) item.append(" ", make("span", "quiet", `expected ${row.expected}`));
-    for (const said of [row.detail, row.source]) if (said) item.append(" ", make("span", "quiet", said));
+    for (const note of [row.detail, row.source]) if (note) item.append(" ", make("span", "quiet", note));
     if (row.pairs.length > 1) item.append(...places(row.pairs));
     return item;
   };
@@ -125,7 +125,7 @@
     return scroll;
   };
   const curve = (one) => {
-    const [picture, shape] = canvas(text(one.said));
+    const [picture, shape] = canvas(text(one.summary));
     for (const points of one.bands) shape("polygon", "band", { points });
     for (const points of one.medians) shape("polyline", "median", { points });
     if (one.height !== null) shape("line", "limit", { x1: 0, x2: picture.viewBox.baseVal.width, y1: one.height, y2: one.height });
@@ -148,7 +148,7 @@
     return make("figure", "curve", caption, plot, make("p", "legend", ...legend), values(text(one.what), names, rows.reverse()));
   };
   const spread = (one) => {
-    const [picture, shape] = canvas(`${one.what}: ${one.said}`);
+    const [picture, shape] = canvas(`${one.what}: ${one.summary}`);
     for (const points of one.bars) shape("polygon", "bar-all", { points });
     for (const points of one.bad_bars) shape("polygon", "bar-bad", { points });
     for (const x of one.lines) shape("line", "limit", { x1: x, x2: x, y1: 0, y2: picture.viewBox.baseVal.height });
@@ -192,11 +192,11 @@
   const nodeRow = (index) => {
     const node = data().nodes[index];
     const state = text(node.state);
-    const [sign, said] = states[state];
+    const [sign, label] = states[state];
     const signed = make("span", "sign", sign);
     signed.setAttribute("aria-hidden", "true");
     const name = data().names[index];
-    const made = folded(`node s-${state}`, [signed, " ", make("b", "", name), " ", make("span", "state", said), " ", make("span", "quiet", `${text(node.place)} · ${text(node.summary)}`)], () => nodeBody(node));
+    const made = folded(`node s-${state}`, [signed, " ", make("b", "", name), " ", make("span", "state", label), " ", make("span", "quiet", `${text(node.place)} · ${text(node.summary)}`)], () => nodeBody(node));
     made.dataset.node = name;
     return made;
   };

@@ -30,11 +30,11 @@ const timeline = (found, { make, canvas, folded, linked, names, racks }) => {
   const nodeRow = (node) => {
     const spans = triples(found.nodes[node]);
     const gates = triples(found.node_gates[node]);
-    const said = [...spans.map(([i, begin, end]) => words(found.phases[i], begin, end)), ...gates.map(([i, begin, end]) => words(found.gates[i], begin, end))];
+    const parts = [...spans.map(([i, begin, end]) => words(found.phases[i], begin, end)), ...gates.map(([i, begin, end]) => words(found.gates[i], begin, end))];
     const slowest = marks(node);
     const tags = slowest.length ? [" ", make("span", "quiet", `slowest: ${slowest.join(", ")}`)] : [];
     const link = linked(names[node]).firstChild;
-    const began = spans.length ? said.join("; ") : "began no phase";
+    const began = spans.length ? parts.join("; ") : "began no phase";
     if (!spans.length) tags.push(" ", make("span", "quiet", "began no phase"));
     return row(make("p", "", link, ...tags), `${names[node]}: ${began}${slowest.length ? `; slowest: ${slowest.join(", ")}` : ""}`, (shape) => {
       if (spans.length) bar(shape, "waits", Math.min(...spans.map((s) => s[1])), spans.some((s) => s[2] < 0) ? length : Math.max(...spans.map((s) => s[2])), 9, 2, "waits");
@@ -51,11 +51,11 @@ const timeline = (found, { make, canvas, folded, linked, names, racks }) => {
       const [begins, ends] = [0, 1].map((side) => spans.map((s) => s[side]));
       return spans.length ? [begins.reduce((a, b) => Math.min(a, b)), ends.reduce((a, b) => Math.max(a, b)), middle(begins), middle(ends)] : null;
     });
-    const said = spread.flatMap((one, i) => (one ? [words(found.phases[i], one[0], one[1])] : []));
+    const parts = spread.flatMap((one, i) => (one ? [words(found.phases[i], one[0], one[1])] : []));
     const slowest = own.flatMap((node) => marks(node).map((phase) => `${phase} ${names[node]}`));
     const tags = slowest.length ? [" ", make("span", "quiet", `slowest: ${slowest.join(", ")}`)] : [];
     const heading = make("p", "", make("b", "", name), ` ${size} nodes`, ...tags);
-    const picture = row(heading, `${name}: ${said.join("; ") || "began no phase"}`, (shape) =>
+    const picture = row(heading, `${name}: ${parts.join("; ") || "began no phase"}`, (shape) =>
       spread.forEach((one, i) => {
         if (!one) return;
         const title = words(found.phases[i], one[0], one[1]);

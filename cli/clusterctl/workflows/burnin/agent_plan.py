@@ -36,9 +36,9 @@ def _spare_ports(plan: GatePlan) -> list[int]:
 def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dict[str, Any]:
     """What `node` runs.
 
-    `run` is the word by which agents of one run know each other. `owner` stands for the store whose leases keep runs apart: an
+    `run` is the word by which agents of one run recognize each other. `owner` stands for the store whose leases keep runs apart: an
     agent ends what an earlier run of the same owner left on the node, and gives way to anybody else's. `token` is a secret of this
-    run in hexadecimal digits: an agent starts the ranks of a group only for who knows it.
+    run in hexadecimal digits: an agent starts the ranks of a group only for requests that have it.
     """
     vendor = gpu_vendor_or_error(plan.gpu_vendors[node], node)
     return {

@@ -44,7 +44,7 @@ def measure(
 ) -> tuple[RawRecord, ...]:
     """Measure, store `gates/<gate>/<node>.json`, return one record per planned step.
 
-    A step whose record did not come back gets one that says so; nothing here is judged. A gate that was measured in an
+    A step whose record did not come back gets one that records this; nothing here is judged. A gate that was measured in an
     earlier part, too, has the records of both in its file.
 
     Raises:

@@ -62,7 +62,7 @@ def require_in_level(subjects: Sequence[Subject], level: str, gates: Sequence[st
         without = [s.name for s in subjects if not s.partner and gate.name not in s.profile.levels[chosen]]
         if without:
             levels = [known for known in LEVELS if all(gate.name in s.profile.levels[known] for s in subjects if not s.partner)]
-            hint = f"--level {levels[0]} has it" if levels else "gates_levels of its profile says which gates are measured"
+            hint = f"--level {levels[0]} has it" if levels else "gates_levels of its profile lists the gates of each level"
             raise UsageProblemError(detail=f"{gate.name} is not in the level {chosen} of {without[0]}: it would not run there", hint=hint)
 
 

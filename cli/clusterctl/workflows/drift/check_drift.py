@@ -204,7 +204,7 @@ def _relevant(
 
 
 def _known(store: Store, nodes: Sequence[Node], results: Sequence[NodeFindings]) -> dict[str, Known]:
-    """What the store knows of the nodes; earlier expectations only where the declared state changed, for the checks that fail now."""
+    """What the store has recorded of the nodes; earlier expectations only where the declared state changed, for the checks that fail now."""
     records = {r.name: r for r in store.nodes([n.name for n in nodes])}
     changed = {n.name for n in nodes if records[n.name].spec_digest != n.spec.digest}
     then = store.expected_then({r.node: {f.check for f in r.findings if f.outcome not in GOOD} for r in results if r.node in changed})

@@ -58,7 +58,7 @@ def run_power(
 
     Raises:
         ActionRefusedError: one of them is neither drained, in maintenance nor quarantined; none was touched.
-        JobsRunError: jobs still run on one of them, or the pool does not say that none does, and `limits` do not force it; none was touched.
+        JobsRunError: jobs still run on one of them, or the pool does not report whether any run, and `limits` do not force it; none was touched.
         LeaseHeldError: a run holds one of them; none was touched.
         ConfigError: the inventory cannot be used.
     """

@@ -1,4 +1,4 @@
-"""Switch one node: ask its BMC, then wait until it is off, or back with a new boot."""
+"""Switch one node: request it from its BMC, then wait until it is off, or back with a new boot."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PowerLimits:
     """How long each step may take, in seconds, and how many nodes at once.
 
     Attributes:
-        force: without asking the operating system; data that it has not written is lost.
+        force: without a shutdown by the operating system; data that it has not written is lost.
         off_s: until it is off; systemd gives a unit 90 s by default.
         back_s: until SSH answers; as reboot_timeout_s of playbooks/reboot.yml: memory training takes minutes on large servers.
         away_s: after an AC power cycle was accepted, until the BMC no longer answers (assumed).
@@ -66,12 +66,12 @@ class PowerLimits:
 
 
 class _StepError(Exception):
-    """A step failed; the text says which."""
+    """A step failed; the text names it."""
 
 
 @dataclass(slots=True)
 class NodeSwitch:
-    """One node: its BMC, and what asks for its boot by SSH (which raises TransportError or ConfigError)."""
+    """One node: its BMC, and what reads its boot by SSH (which raises TransportError or ConfigError)."""
 
     node: str
     machine: Machine
@@ -223,5 +223,5 @@ class NodeSwitch:
 
     @staticmethod
     def _offers(view: PowerView, kind: str) -> bool:
-        """A BMC that does not say what it offers is asked for it."""
+        """Of a BMC that does not report what it offers, this is requested."""
         return not view.resets or kind in view.resets

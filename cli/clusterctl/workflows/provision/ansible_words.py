@@ -31,7 +31,7 @@ def extra_vars_of(ansible_args: Sequence[str]) -> tuple[str, ...]:
     """The values of `-e` among the options, as Ansible's own parser finds them; vault passwords among them are handed on.
 
     Raises:
-        ConfigError: ansible-playbook does not know an option.
+        ConfigError: ansible-playbook has no such option.
         UsageProblemError: an option cannot be handed on.
     """
     words = read_playbook_words(ansible_args)

@@ -43,7 +43,7 @@ def un_admit(context: RunContext, plans: Mapping[str, NodePlan], taken_out: Call
         if plans[name].state is State.ADMITTED:
             context.move(name, State.DRAINED, Phase.APPLY, _why(context, plans[name]))
     taken_out()
-    for name, jobs in vacate(pool, tuple(context.active), lambda found: _tell(context, found)).items():
+    for name, jobs in vacate(pool, tuple(context.active), lambda found: _report_waiting(context, found)).items():
         plan, what = plans[name], f"still in use: {jobs}"
         state = State.DRAINED if plan.state is State.ADMITTED else plan.state
         hint = "it is out of the pool and was not touched; run the same command again when they have ended"
@@ -57,7 +57,7 @@ def _why(context: RunContext, plan: NodePlan) -> str:
     return f"provisioning: {plan.why}{given}"
 
 
-def _tell(context: RunContext, found: Mapping[str, str]) -> None:
+def _report_waiting(context: RunContext, found: Mapping[str, str]) -> None:
     context.notify(Note(f"waiting for what still runs: {busy_text(found)}"))
 
 

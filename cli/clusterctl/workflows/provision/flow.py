@@ -42,7 +42,7 @@ _STEPS = (
 
 
 def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> ProvisionResult:
-    """Take the nodes through all steps. `confirm` sees the plan before any node is touched; it is not called if nothing is to be done.
+    """Take the nodes through all steps. `confirm` gets the plan before any node is touched; it is not called if nothing is to be done.
 
     Raises:
         PoolError: circuit breaker or maintenance windows forbid it, and `force` is not given; no node was touched.

@@ -1,4 +1,4 @@
-"""What a run knows of its nodes. Each step takes it and returns what it knows afterwards."""
+"""The facts of a run about its nodes. Each step takes them and returns them updated."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What a run knows of its nodes.
+    """The facts of a run about its nodes.
 
     Attributes:
         findings: the newest ones of each node.

@@ -1,6 +1,6 @@
 """Power cycle: nodes on which a warm reboot did not bring a stored setting, by their BMCs, within the reboot budget.
 
-A stored setting is done when it was read back in force. An adapter keeps power through a warm reboot, so NVIDIA asks for a power cycle where the
+A stored setting is done when it was read back in force. An adapter keeps power through a warm reboot, so NVIDIA requires a power cycle where the
 value in force still differs from that of the next boot (mstflint issue 1191).
 """
 
@@ -48,7 +48,7 @@ def _awaiting(context: RunContext, found: NodeFindings, roles: Collection[str]) 
 
 
 def can_be_cycled(context: RunContext, changes: Changes, name: str, roles: Collection[str]) -> bool:
-    """Whether a power cycle may bring what these roles wait for, and the node has a BMC to ask for it."""
+    """Whether a power cycle may bring what these roles wait for, and the node has a BMC that can do it."""
     waits = cold_settings.may_wait(roles, context.services.traits)
     return bool(waits and context.candidates[name].node.bmc_url and name not in changes.power_cycled)
 
@@ -78,7 +78,7 @@ def give_up(context: RunContext, changes: Changes, name: str) -> None:
     elif context.candidates[name].node.bmc_url:
         after, hint = "a reboot", f"`clusterctl bmc {name}` shows whether its BMC answers; then run `clusterctl provision {name}` again"
     else:
-        after, hint = "a reboot", f"it has no bmc_url: power-cycle it by hand, then run `clusterctl provision {name}` again"
+        after, hint = "a reboot", f"it has no bmc_url: power-cycle it manually, then run `clusterctl provision {name}` again"
     text = f"stored, but not in force after {after}: {_listed(changes, name)}"
     context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=hint),))
 

@@ -67,7 +67,7 @@ def report_where(context: RunContext, known: Knowledge) -> None:
 
 
 def run_parts(context: RunContext, findings: Mapping[str, NodeFindings], request: PlaybookRequest, step: Phase) -> RolesRun:
-    """Run the roles of `request` on its nodes. A node that cannot run Ansible itself is changed from the controller, and the run says why."""
+    """Run the roles of `request` on its nodes. A node that cannot run Ansible itself is changed from the controller, and the run reports why."""
     on_node, run = context.services.on_node, RolesRun()
     problems = dict.fromkeys(request.nodes, "") if on_node is None else on_node.problems(_nodes(context, request), findings)
     here = [n for n in request.nodes if on_node is None or problems[n]]

@@ -152,7 +152,7 @@ def _together(selected: _Selected, nodes: Sequence[Node], partners: Sequence[Nod
 
 
 def _refuse_overrides(declared: Sequence[Node], given: Sequence[Node]) -> None:
-    """A node is admitted as what the inventory declares: the next `validate` knows no `-e`."""
+    """A node is admitted as what the inventory declares: the next `validate` has no `-e`."""
     for name, what in overridden(declared, given).items():
         raise UsageProblemError(
             detail=f"-e changes what {name} is declared to be: {what}",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AcrossResult:
-    """How it ended; without a run, `detail` says why nothing was measured, with it which nodes were left out."""
+    """How it ended; without a run, `detail`: why nothing was measured, and which nodes were left out."""
 
     exit_code: ExitCode
     run_id: str = ""

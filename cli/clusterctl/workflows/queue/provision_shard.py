@@ -40,7 +40,7 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
     """Work on the nodes of a shard and record its end; after an error that may pass, the shard is left as it is, or queued again.
 
     Raises:
-        LeaseHeldError, BreakerError, OutsideWindowError: its nodes cannot be worked on now; the shard is queued again.
+        LeaseHeldError, BreakerError, OutsideWindowError: its nodes cannot be provisioned now; the shard is queued again.
         StaleTokenError: another worker has the shard.
         ContentDiffersError: this machine's content is not what the shard names.
         ClusterctlError: as `run_provision`.
@@ -64,7 +64,7 @@ def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], li
 
 
 def _work_on(config: Config, shard: Shard, vault_ids: tuple[str, ...], listener: ProgressListener) -> tuple[ExitCode, str, str]:
-    """Exit code and id of the run, and what else is to be said."""
+    """Exit code and id of the run, and what else is to be reported."""
     found = content_digest(config)
     if found != shard.content:
         raise ContentDiffersError(what=f"shard {shard.id}", wanted=shard.content[:12], found=found[:12])

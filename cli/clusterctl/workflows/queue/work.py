@@ -109,15 +109,15 @@ class ShardWorker:
                 await task
 
     async def _sweep(self, queue: JobQueue) -> None:
-        told = ""
+        reported = ""
         while True:
             try:
                 await self._sweep_once(queue)
-                told = ""
+                reported = ""
             except (StoreError, QueueError) as e:
-                if str(e) != told:
-                    told = str(e)
-                    self.notify(Note(f"{told}; trying again"))
+                if str(e) != reported:
+                    reported = str(e)
+                    self.notify(Note(f"{reported}; trying again"))
             await asyncio.sleep(min(self.lost_after_s / 6, SEEN_EVERY_S))
 
     async def _sweep_once(self, queue: JobQueue) -> None:

@@ -32,7 +32,7 @@ def reply_to(request: WorkerRequest, session: Session | None = None) -> dict[str
 
 
 def answer(request: WorkerRequest, session: Session | None = None) -> dict[str, Any]:
-    """What was asked for.
+    """What was requested.
 
     Raises:
         WorkerError: there is no answer.

@@ -49,7 +49,7 @@ def invalid(problems: tuple[Problem, ...]) -> WorkerError:
 
 
 def from_ansible(error: AnsibleError, hint: str = _INVENTORY_HINT) -> WorkerError:
-    """An error of Ansible while it read inventory or variables, with file and line where it says so."""
+    """An error of Ansible while it read inventory or variables, with file and line where it names them."""
     chain = list(error_chain(error))
     detail = next((f"{p}: {error_message(e)}" for e in chain if (p := _place(e))), error_message(error))
     if any("vault" in str(e).lower() for e in chain):
@@ -80,6 +80,6 @@ def _place(error: BaseException) -> str:
 
 
 def error_message(error: BaseException) -> str:
-    """What an error says, on one line."""
+    """The message of an error, on one line."""
     message = str(getattr(error, "message", "") or error)
     return " ".join(message.split())

@@ -55,8 +55,8 @@ def _read_all(session: Session, kept: WorkerRequest) -> None:
 def _answer(client: socket.socket, kept: WorkerRequest, session: Session, server: int) -> None:
     """Answer one request; other sources than the kept ones have no answer here, nor does what fails unexpectedly."""
     confine(server)
-    with client, client.makefile("r", encoding="utf-8") as asked:
-        request = WorkerRequest.from_dict(json.load(asked))
+    with client, client.makefile("r", encoding="utf-8") as received:
+        request = WorkerRequest.from_dict(json.load(received))
         if request.has_sources_of(kept):
             reply = reply_to(request, with_extra_vars(session, request))
             client.sendall(json.dumps(reply, ensure_ascii=False).encode())

@@ -65,7 +65,7 @@ def misspelt_variables(
 
 @lru_cache(maxsize=1)
 def ansible_names() -> frozenset[str]:
-    """The variables by which Ansible itself is told how to reach a host and what to be there, from its own documentation of them."""
+    """The variables by which Ansible itself is configured to reach a host and to act there, from its own documentation of them."""
     from ansible.plugins import loader  # noqa: PLC0415 only where a name is in doubt
 
     options = list(constants.config.get_configuration_definitions().values())
@@ -120,7 +120,7 @@ def outranked_values(
 
 
 def _layer_of(layers: Sequence[str], file: str) -> int:
-    """The number of the last layer that has the file; that of none is higher, so that nothing is said of it."""
+    """The number of the last layer that has the file; that of none is higher, so that nothing is reported of it."""
     return max((i for i, layer in enumerate(layers) if file and Path(file).is_relative_to(layer)), default=len(layers))
 
 

@@ -21,7 +21,7 @@ def where(value: object) -> Place:
 
 
 def where_key(mapping: Mapping[Any, Any], key: object) -> Place:
-    """Where the value of `key` is written: a scalar knows itself, a container or boolean goes by its key.
+    """Where the value of `key` is written: a scalar carries its place, a container or boolean goes by its key.
 
     A container that replaced the value of another file goes by itself: the key is still that of the other file.
     """
@@ -77,7 +77,7 @@ def freeze(value: object) -> Hashable:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON can say it: no tags, string keys, dates as ISO 8601."""
+    """The value as JSON can express it: no tags, string keys, dates as ISO 8601."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, dict):

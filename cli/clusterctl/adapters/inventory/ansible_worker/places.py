@@ -1,4 +1,4 @@
-"""What is said of one host alone: how to reach it, where it stands, its BMC, its waivers."""
+"""What is declared for one host alone: how to reach it, where it stands, its BMC, its waivers."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _is_number(value: object) -> bool:
 
 
 def waivers(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ...], str]]]:
-    """The waivers of a host, and what is wrong with them (way into the list, message): each must say what, why, who and until when."""
+    """The waivers of a host, and what is wrong with them (way into the list, message): each must name what, why, who and until when."""
     if value is None:
         return [], []
     if not isinstance(value, list):

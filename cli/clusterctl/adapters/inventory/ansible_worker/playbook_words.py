@@ -1,4 +1,4 @@
-"""Reads options of ansible-playbook with Ansible's own parser: it knows abbreviations, joined short options and `=`."""
+"""Reads options of ansible-playbook with Ansible's own parser: it accepts abbreviations, joined short options and `=`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
     """Variables and vault passwords that the words name, and the options among them that are refused, each with its reason.
 
     Raises:
-        WorkerError: ansible-playbook does not know these words.
+        WorkerError: ansible-playbook rejects these words.
     """
     cli = PlaybookCLI(["ansible-playbook"])
     cli.init_parser()

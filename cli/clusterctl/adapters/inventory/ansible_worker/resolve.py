@@ -123,7 +123,7 @@ class Resolution:
         return OwnValues(self._session.loader, self._variables, self._hosts, definitions)
 
     def _alone(self, own_values: OwnValues, host: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        """What is said of the host itself, rendered."""
+        """What is declared for the host itself, rendered."""
         rendered = own_values.of(host, names)
         self._problems += [Problem(p.path, p.message, p.file, p.line, (str(host.name),)) for p in rendered.problems]
         return rendered.values

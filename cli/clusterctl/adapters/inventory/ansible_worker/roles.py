@@ -21,7 +21,7 @@ _PLAIN = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _StrictLoader(_PLAIN):  # type: ignore[misc, valid-type] # it depends on how PyYAML was built
-    """Plain YAML, which takes a seventh of the time of Ansible's, whose values know their places. A key that stands twice is an error, as there."""
+    """Plain YAML, which takes a seventh of the time of Ansible's, whose values carry their places. A key that stands twice is an error, as there."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]

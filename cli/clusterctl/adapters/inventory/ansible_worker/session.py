@@ -45,7 +45,7 @@ class _Loader(DataLoader):  # type: ignore[misc] # ansible-core has no types
 
 
 def _foreign_text(file_name: str) -> str:
-    """What is not UTF-8 in a file: Ansible says "surrogates not allowed" of it, without a line."""
+    """What is not UTF-8 in a file: Ansible reports it as "surrogates not allowed", without a line."""
     try:
         return encoding_problem(Path(file_name).read_bytes())
     except OSError:
@@ -54,7 +54,7 @@ def _foreign_text(file_name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Ansible, ready to be asked. `hostvars` must live as long as templates are rendered."""
+    """Ansible, ready for requests. `hostvars` must live as long as templates are rendered."""
 
     loader: Any
     inventory: Any
@@ -132,7 +132,7 @@ def _vault_ids(request: WorkerRequest) -> list[str]:
 
 
 def _yaml_error(loader: Any, layers: tuple[str, ...]) -> Exception | None:
-    """The first broken YAML file of the layers: the inventory manager itself only says which source failed."""
+    """The first broken YAML file of the layers: the inventory manager itself only names the source that failed."""
     for layer in layers:
         files = sorted(Path(layer).rglob("*")) if Path(layer).is_dir() else [Path(layer)]
         for file in (f for f in files if f.suffix in _YAML and f.is_file()):

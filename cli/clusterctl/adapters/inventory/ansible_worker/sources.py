@@ -51,7 +51,7 @@ class SourceManager(InventoryManager):  # type: ignore[misc] # ansible-core has 
             skipped: list[Problem] = []
             plugin.parse = self._recorded(str(plugin._load_name), plugin.parse, skipped)  # noqa: SLF001 as Ansible names it
             if plugin._load_name == _YAML:  # noqa: SLF001
-                plugin._parse_group = _with_skipped(plugin._parse_group, skipped)  # noqa: SLF001 the only place that sees all groups of a file
+                plugin._parse_group = _with_skipped(plugin._parse_group, skipped)  # noqa: SLF001 the only place that reads all groups of a file
         return plugins
 
     def _recorded(self, plugin: str, parse: Callable[..., None], skipped: list[Problem]) -> Callable[..., None]:
@@ -127,6 +127,6 @@ def _cause(error: Exception) -> str:
     texts: list[str] = []
     for one in error_chain(error):
         text = " ".join(f"{error_message(one)} {getattr(one, '_help_text', None) or ''}".split())
-        if text and not any(text in said for said in texts):
+        if text and not any(text in known for known in texts):
             texts.append(text)
     return ": ".join(texts)

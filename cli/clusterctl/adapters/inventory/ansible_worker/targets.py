@@ -85,7 +85,7 @@ def _known_parts(inventory: Any, part: str, whole: str) -> list[str]:
 
 
 def _known_part(inventory: Any, part: str, whole: str) -> str:
-    """The part as it is, or with `-` as `_`: people say rack-12, Ansible groups cannot."""
+    """The part as it is, or with `-` as `_`: people write rack-12, Ansible groups cannot."""
     sign, name = (part[0], part[1:]) if part[0] in "&!" else ("", part)
     if not name:
         raise _unknown(whole, f": nothing follows {sign!r}")

@@ -26,7 +26,7 @@ _PROBE = "clusterctl-probe"
 class InventoryVariables:
     """Variables of the hosts of one session.
 
-    What a host gets is `groups | host | extra`: the group part comes from Ansible's variable manager, asked with a
+    What a host gets is `groups | host | extra`: the group part comes from Ansible's variable manager, queried with a
     nameless host in the same groups, so that 12,500 hosts in 350 racks cost 350 questions.
     """
 
@@ -52,15 +52,15 @@ class InventoryVariables:
         if key not in self._group_part:
             probe = Host(_PROBE, gen_uuid=False)
             probe.groups = host.groups
-            found: Variables = self._ask(lambda: self._session.variables.get_vars(host=probe))
+            found: Variables = self._query(lambda: self._session.variables.get_vars(host=probe))
             own = probe.get_vars()
             self._group_part[key] = {k: v for k, v in found.items() if k not in own}
         return self._group_part[key]
 
     def host_part(self, host: Any) -> Variables:
-        """What the host itself says (inventory and host_vars), with its own magic variables."""
+        """What the host itself declares (inventory and host_vars), with its own magic variables."""
         if host.name not in self._host_part:
-            files = self._ask(lambda: get_vars_from_inventory_sources(self._session.loader, self._sources, [host], "task"))
+            files = self._query(lambda: get_vars_from_inventory_sources(self._session.loader, self._sources, [host], "task"))
             own = host.get_vars()
             self._host_part[host.name] = combine_vars(own, files) if files else own
         return self._host_part[host.name]
@@ -104,12 +104,12 @@ class InventoryVariables:
 
     def _of_group(self, name: str) -> Variables:
         group = self._session.inventory.groups[name]
-        files = self._ask(lambda: get_vars_from_inventory_sources(self._session.loader, self._sources, [group], "task"))
+        files = self._query(lambda: get_vars_from_inventory_sources(self._session.loader, self._sources, [group], "task"))
         merged: Variables = combine_vars(group.get_vars(), files)
         return merged
 
     @staticmethod
-    def _ask(question: Any) -> Any:
+    def _query(question: Any) -> Any:
         try:
             return question()
         except AnsibleError as e:

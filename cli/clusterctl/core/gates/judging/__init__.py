@@ -1,1 +1,1 @@
-"""Raw records and profiles -> results: readings, limits, attribution. Knows no gate by name."""
+"""Raw records and profiles -> results: readings, limits, attribution. Names no gate."""

@@ -65,7 +65,7 @@ class Link:
 class Graph:
     """The links of a gate, by device.
 
-    `two_of_three`: a device is at fault where at least two thirds of its measurements say so, two of three, four of five. Otherwise both partners of the
+    `two_of_three`: a device is at fault where at least two thirds of its measurements fail, two of three, four of five. Otherwise both partners of the
     second stage must.
     """
 
@@ -98,7 +98,7 @@ class Graph:
     def suspects(self) -> tuple[End, ...]:
         """Devices to be measured again: without a proof, or low with most of their partners, proven ones, or with a run lost that nobody explains.
 
-        A device that never ran with anybody is none: what its own records say comes first.
+        A device that never ran with anybody is none: its own records come first.
         """
         return tuple(end for end in self.ends if end[0] not in self._trusted and end not in self.dead and self._is_suspect(end))
 

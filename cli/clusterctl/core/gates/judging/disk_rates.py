@@ -33,7 +33,7 @@ def judge_rates(
     alone: list[str] = []
     passing: dict[str, float] = {}
     for key, rate in sorted(own.items()):
-        # Assumed: the limits of all peers hold for disks, too. Oracle's check (oci-hpc, active_healthcheck.py) takes 2 %, no vendor says how far good disks differ.
+        # Assumed: the limits of all peers hold for disks, too. Oracle's check (oci-hpc, active_healthcheck.py) takes 2 %, no vendor states how far good disks differ.
         outcome, standing = min(((s.outcome, s) for s in (beside[key], fleet[key])), key=lambda o: _RANK[o[0]])
         if outcome is not Outcome.PASS:
             found = replace(blank, outcome=outcome, device=key[1], value=rate, expected="as its peers", reason=GateReason.BELOW_PEERS)

@@ -24,7 +24,7 @@ _RUNTIME = "read_runtime"
 _LEAST_SHARE = 0.9
 _NO_DISKS = "no NVMe data disk is declared (hardware_nvme_data_disks), and none was found"
 _SOURCE = "block/blk-core.c of Linux: the errors that a disk's status becomes"
-# Those of a disk and its link; others (no memory, not supported, no permission) say nothing about it. ENXIO: it is gone.
+# Those of a disk and its link; others (no memory, not supported, no permission) do not concern the disk. ENXIO: it is gone.
 _DISK_ERRORS = {
     errno.EIO: "EIO, I/O error",
     errno.ENODATA: "ENODATA, medium error",
@@ -37,12 +37,12 @@ _DISK_ERRORS = {
 }
 
 
-def read_disks(record: RawRecord, output: NvmeRun, declared: int, asked_s: float) -> tuple[tuple[GateResult, ...], tuple[Sample, ...]]:
-    """What is wrong, and the samples of the disks that were read for `asked_s`; `declared`: how many there must be, 0 = it is not known."""
+def read_disks(record: RawRecord, output: NvmeRun, declared: int, requested_s: float) -> tuple[tuple[GateResult, ...], tuple[Sample, ...]]:
+    """What is wrong, and the samples of the disks that were read for `requested_s`; `declared`: how many there must be, 0 = not declared."""
     problems = list(_missing(record, output, declared))
     samples: list[Sample] = []
     for read in output.reads:
-        found = _read(record, read, asked_s)
+        found = _read(record, read, requested_s)
         if isinstance(found, GateResult):
             problems.append(found)
         else:
@@ -63,7 +63,7 @@ def _missing(record: RawRecord, output: NvmeRun, declared: int) -> Iterator[Gate
             yield _broken(record, disk, GateReason.INCOMPLETE, f"no result of {disk} came back")
 
 
-def _read(record: RawRecord, read: DiskRead, asked_s: float) -> tuple[Sample, ...] | GateResult:
+def _read(record: RawRecord, read: DiskRead, requested_s: float) -> tuple[Sample, ...] | GateResult:
     """The samples of one disk, or why they are not evidence."""
     try:
         error = job_error(read.output)
@@ -76,8 +76,10 @@ def _read(record: RawRecord, read: DiskRead, asked_s: float) -> tuple[Sample, ..
     except UnparsableError as e:
         return _broken(record, read.disk, GateReason.UNPARSABLE, f"{read.disk}: {e}")
     ran = next(s.value for s in samples if s.metric == _RUNTIME)
-    if ran < _LEAST_SHARE * asked_s:
-        return _broken(record, read.disk, GateReason.WRONG_RUN, f"{read.disk} was read for {limit_text(ran)} of {limit_text(asked_s)} s")
+    if ran < _LEAST_SHARE * requested_s:
+        return _broken(
+            record, read.disk, GateReason.WRONG_RUN, f"{read.disk} was read for {limit_text(ran)} of {limit_text(requested_s)} s"
+        )
     return samples
 
 

@@ -210,14 +210,14 @@ def _logged(this: _Comparison) -> Iterator[GateResult]:
     """One result for each error of a device, however often it was logged: a bad lane fills the log with thousands of lines."""
     events = this.allowed.vendor.events_of(this.after.log_since(this.before.uptime_s))
     wanted = [e for e in events.gpus if e.code not in this.allowed.tolerated_codes]
-    gpus = [e for e in wanted if not e.harmless or e.lost_data or e.blames_application or e.notable]
+    gpus = [e for e in wanted if not e.harmless or e.lost_data or e.suspects_application or e.notable]
     alike: dict[tuple[str, str, int, str], list[GpuEvent]] = {}
     for kind, event in (*((_kind(e), e) for e in gpus), *((_OF_SWITCH, e) for e in events.switches if not e.harmless)):
         alike.setdefault((kind, event.pci, event.code, event.action), []).append(event)
     for (kind, pci, code, action), same in alike.items():
         times = f", {len(same)} times" if len(same) > 1 else ""
         yield this.result(
-            Outcome.WARN if all(e.blames_application or e.notable for e in same) else Outcome.FAIL,
+            Outcome.WARN if all(e.suspects_application or e.notable for e in same) else Outcome.FAIL,
             "kernel_log",
             metric=kind,
             device=pci,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
 
-# The metric of a slowdown that the power supplies ask for; every other one is of the clock.
+# The metric of a slowdown that the power supplies request; every other one is of the clock.
 POWER_BRAKE = "power_brake"
 # As the counter of the same name in load_errors: healthy GB200 trays show it for seconds.
 _HELD_BACK_SHARE = 0.01

@@ -155,7 +155,7 @@ def slow_among_nodes(gate: Gate[Any], traces: Mapping[str, RawRecord], classes: 
 
 
 def _slow_device(trace: Sequence[TraceSample], gpus: int) -> str:
-    """The only GPU that answers slowly by itself; empty where it is none, several, or not all were asked."""
+    """The only GPU that answers slowly by itself; empty where it is none, several, or not all were queried."""
     # Assumed: a GPU that holds up the answer about all does not hold up that about another one. NVML: a handle by index initializes the GPU that it names.
     alone = [s for s in trace if s.device]
     slow = [s.device for s in alone if s.took_s >= SLOW_QUERY_S]
@@ -163,5 +163,5 @@ def _slow_device(trace: Sequence[TraceSample], gpus: int) -> str:
 
 
 def _is_late(sample: TraceSample) -> bool:
-    """Whether the command did not answer: one that cannot be started, or is ended by a signal, says nothing about the hardware."""
+    """Whether the command did not answer: one that cannot be started, or is ended by a signal, is not evidence about the hardware."""
     return sample.exit_status is None and sample.took_s >= SLOW_QUERY_S

@@ -30,9 +30,9 @@ _ENDED_EARLY = frozenset(
 )
 # Of a node that a search finds; with one adapter at a time, of that adapter.
 _OF_NODE, _OF_ADAPTER = Repair(Component.NODE), Repair(Component.ADAPTER, NextAction.RESEAT)
-_ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is to blame: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
+_ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is at fault: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
 # Memory is shared between every two of them, so a member that lacks one other is good in each group without that one.
-_TWO_STRANGERS = "its halves and quarters are good by themselves: two nodes do not know each other, so compare /etc/nvidia-imex/nodes_config.cfg of all; {hint}"
+_TWO_STRANGERS = "its halves and quarters are good by themselves: two nodes do not have each other in their configuration, so compare /etc/nvidia-imex/nodes_config.cfg of all; {hint}"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Search:
 
 
 def searches(runs: Sequence[GroupRun], rung: str) -> tuple[Search, ...]:
-    """The searches in the groups of a rung that were bad: one for each group, in the bad run that tells most: over one device, then a variant, since the plain run hides adapters."""
+    """The searches in the bad groups of a rung: one for each group, in the bad run that shows most: over one device, then a variant, since the plain run hides adapters."""
     bad: dict[frozenset[str], GroupRun] = {}
     for run in sorted(runs, key=lambda r: (bool(r.device), bool(variant_of(r.record)))):
         if rung_of(run.record) == rung and run.state is GroupState.BAD:
@@ -113,7 +113,7 @@ def searches(runs: Sequence[GroupRun], rung: str) -> tuple[Search, ...]:
 def by_search(
     run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Sequence[GateResult]], culprit_hint: Callable[[GateResult], str]
 ) -> dict[str, Sequence[GateResult]]:
-    """Node -> its results of a bad run, where a search in its group says more than the run; `results` are those without it.
+    """Node -> its results of a bad run, where a search in its group found more than the run; `results` are those without it.
 
     `culprit_hint` is the next action for a node at fault; empty where its result has the usual one.
     """

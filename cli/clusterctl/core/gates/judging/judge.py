@@ -69,7 +69,7 @@ def judge(
 
 
 def _observed(results: Iterable[GateResult], known: Mapping[str, Subject]) -> Iterator[GateResult]:
-    """Marked before the next scope is judged: a node takes part in a group run whatever an observed gate says of it."""
+    """Marked before the next scope is judged: a node takes part in a group run whatever an observed gate found."""
     for result in results:
         yield from observe_results([result], known[result.node].observations)
 

@@ -132,7 +132,7 @@ def _against_limit(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
 
     if not bad:
         device = min(worst, key=lambda name: (direction.rank(worst[name]), name))
-        of_two = any(s.peer_device for s in samples)  # which of both is slow, one number cannot tell
+        of_two = any(s.peer_device for s in samples)  # one number cannot show which of both is slow
         each = () if of_two or len(worst) == 1 else tuple(DeviceValue(name, worst[name]) for name in sorted(worst))
         return (measured(worst[device], Outcome.PASS, device="" if of_two else device, by_device=each),)
     return tuple(measured(value, Outcome.FAIL, device=device, reason=direction.reason) for device, value in sorted(bad.items()))

@@ -139,7 +139,7 @@ def _broken(pair: tuple[End, End], rule: str, reason: GateReason | None, problem
 
 
 def _figure(gate: PairGate[Any], evidence: Evidence, client: RawRecord, reading: Reading, metric: str = "") -> float | _Unusable:
-    """The last figure of the planned run, by default the judged one; a tool prints what it ran, which need not be what was asked for."""
+    """The last figure of the planned run, by default the judged one; a tool prints what it ran, which may differ from what was requested."""
     settings = evidence.subjects[client.node].profile.settings_of(gate)
     measured = [s for s in reading.samples if s.metric == (metric or gate.metric)]
     planned = [s.value for s in measured if gate.is_planned(settings, client.device, s)]

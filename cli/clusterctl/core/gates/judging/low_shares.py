@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, lgamma, log
 
-# Assumed: three meetings of a hundred are low by a collision on the way, with nothing wrong at either end. No public number says it.
+# Assumed: three meetings of a hundred are low by a collision on the way, with nothing wrong at either end. No public source states it.
 COLLISIONS = 0.03
 # A part that is at fault is at least so many times as often low as collisions and as the others: one of 32 uplinks is, and the others may have another one.
 _TIMES, _TIMES_OTHERS = 3, 2

@@ -84,14 +84,14 @@ def unproven_memory(run: MemoryRun, least_percent: int) -> Reading | None:
     load, stress = run.load, run.stress
     if load is None or stress is None or load.problem or not load.node_mib or load.exit_status != 0 or not stress.passed:
         return Reading((), "complete", GateReason.INCOMPLETE, "its verdict, or its line about the memory or the end, is missing")
-    tested, asked_s, ran_s = stress.tested_mib or 0, stress.asked_s or 0, stress.ran_s or 0.0
+    tested, requested_s, ran_s = stress.tested_mib or 0, stress.requested_s or 0, stress.ran_s or 0.0
     if not tested or tested != load.asked_mib:
-        return Reading((), "complete", GateReason.WRONG_RUN, f"{tested} MiB were tested, {load.asked_mib} were asked for")
+        return Reading((), "complete", GateReason.WRONG_RUN, f"{tested} MiB were tested, {load.asked_mib} were requested")
     if tested * 100 < least_percent * load.node_mib:
         detail = f"{tested} of the node's {load.node_mib} MiB were tested, {least_percent} % must be; {load.free_mib} MiB were free"
         return Reading((), "coverage", GateReason.NO_SPACE, detail)
-    if not asked_s or ran_s < _LEAST_SHARE * asked_s:
-        return Reading((), "complete", GateReason.WRONG_RUN, f"the memory was loaded for {limit_text(ran_s)} of {asked_s} s")
+    if not requested_s or ran_s < _LEAST_SHARE * requested_s:
+        return Reading((), "complete", GateReason.WRONG_RUN, f"the memory was loaded for {limit_text(ran_s)} of {requested_s} s")
     if copies(stress) < _LEAST_COPIES:
         detail = f"copies of each MiB on average: {limit_text(copies(stress))}, needed: {limit_text(_LEAST_COPIES)}"
         return Reading((), "coverage", GateReason.WRONG_RUN, detail)
@@ -106,8 +106,8 @@ def copies(stress: StressRun) -> float:
 def right_memory(record: RawRecord, run: MemoryRun) -> GateResult:
     """The pass of a run that proves it."""
     stress, node_mib = run.stress, run.load.node_mib if run.load else 0
-    said = f"{stress.tested_mib} of {node_mib} MiB, each copied {limit_text(copies(stress))} times on average" if stress else ""
-    return _about(record, Outcome.PASS, 0, "; ".join(filter(None, (said, run.ended_by))), source=_WORDS)
+    tested_text = f"{stress.tested_mib} of {node_mib} MiB, each copied {limit_text(copies(stress))} times on average" if stress else ""
+    return _about(record, Outcome.PASS, 0, "; ".join(filter(None, (tested_text, run.ended_by))), source=_WORDS)
 
 
 def _about(record: RawRecord, outcome: Outcome, count: int, detail: str, *, source: str, reason: GateReason | None = None) -> GateResult:

@@ -33,17 +33,17 @@ _ACTIONS = {
     GateReason.FABRIC_NOT_READY: _OTHERWISE,
     GateReason.GPU_MEMORY_UNREGISTERED: (
         "the adapter cannot register GPU memory: without `dmabuf: true` in gates_settings.{gate} it needs nvidia-peermem (nvidia_driver_peermem: true, "
-        "`lsmod`), with it the open kernel modules and an RDMA stack that knows DMA-BUF; then `clusterctl burnin {node}`"
+        "`lsmod`), with it the open kernel modules and an RDMA stack that supports DMA-BUF; then `clusterctl burnin {node}`"
     ),
-    GateReason.TOOL_FAILED: "the tool itself failed, which says nothing about the hardware: correct what it prints, then `clusterctl burnin {node}`",
-    GateReason.GATE_RAISED: "the code of the gate failed, which says nothing about the node: correct it, then `clusterctl judge last` judges the stored output again",
-    GateReason.WRONG_RUN: "it measured something else than the plan says: check the program and its version on the node, then `clusterctl burnin {node}`",
+    GateReason.TOOL_FAILED: "the tool itself failed, which is not evidence about the hardware: correct what it prints, then `clusterctl burnin {node}`",
+    GateReason.GATE_RAISED: "the code of the gate failed, which is not evidence about the node: correct it, then `clusterctl judge last` judges the stored output again",
+    GateReason.WRONG_RUN: "it measured something other than the plan specifies: check the program and its version on the node, then `clusterctl burnin {node}`",
     GateReason.NOT_ALLOCATED: "end what holds memory of the GPUs (`nvidia-smi`), then `clusterctl burnin {node}`",
     GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then `clusterctl burnin {node}`",
     GateReason.EXIT_STATUS: _OTHERWISE,
     GateReason.UNPARSABLE: _OTHERWISE,
     GateReason.TEST_NOT_PASSED: "the test neither passed nor failed: read what it prints in the run directory; nothing else may use the GPUs; `clusterctl burnin {node}`",
-    GateReason.INCOMPLETE: "a part of the output is missing, which says nothing about the hardware: see it in the run directory, then `clusterctl burnin {node}`",
+    GateReason.INCOMPLETE: "a part of the output is missing, which is not evidence about the hardware: see it in the run directory, then `clusterctl burnin {node}`",
     GateReason.UNCHECKED_RESULTS: "the tool did not check its results: see why in its output, then `clusterctl burnin {node}`",
     GateReason.UNKNOWN_TRANSPORT: "the output names no transport: nothing on the node may change NCCL_DEBUG (/etc/nccl.conf); `clusterctl burnin {node}`",
     GateReason.ABOVE_CEILING: "no hardware is that fast: check the declared rates and what was measured (device, size, version), then `clusterctl burnin {node}`",

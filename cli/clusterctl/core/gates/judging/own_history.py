@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The weight of the newest value in the exponentially weighted moving average (S. W. Roberts, Technometrics 1, 1959); the NIST/SEMATECH e-Handbook,
 # 6.3.2.4, recommends 0.2 to 0.3. With 0.2 a device that loses 1 % with each run is 3.4 % below it.
 _WEIGHT = 0.2
-# Share of the average by which a value is too low. Assumed: no public number says it; tools repeat to 0.3 to 0.5 % on one healthy node.
+# Share of the average by which a value is too low. Assumed: no public source states it; tools repeat to 0.3 to 0.5 % on one healthy node.
 BELOW = 0.03
 # A new machine of the same name, and parts that all devices of a node share.
 _SHARED_KINDS = frozenset({"system", "chassis", "baseboard", "cpu", "dimm"})
@@ -177,5 +177,5 @@ def _is_earlier(one: PastResult, key: HistoryKey, since: Mapping[tuple[str, str]
 
 
 def _is_before(one: PastResult, start: PartRow) -> bool:
-    """The run that saw a part first may have measured it afterwards."""
+    """The run that found a part first may have measured it afterwards."""
     return one.run_at < start.first_seen and one.run_id != start.first_run

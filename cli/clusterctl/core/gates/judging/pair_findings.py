@@ -1,4 +1,4 @@
-"""What the links of all pairs say together: proven devices, suspects, and what several low ones share. Pure."""
+"""What the links of all pairs show together: proven devices, suspects, and what several low ones share. Pure."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def standings(
 
 
 def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
-    """The results of a node gate: what reaches its floor and is too low among equal nodes fails or warns, and a pass says where there were too few.
+    """The results of a node gate: what reaches its floor and is too low among equal nodes fails or warns, and a pass notes where there were too few.
 
     Equal are nodes with the same GPU model and version of the tool. Of a node its lowest value counts.
     """

@@ -54,7 +54,7 @@ def class_members(known: Mapping[str, Subject], results: Sequence[GateResult]) -
 
 
 def expected_of(subject: Subject, result: GateResult, device_class: DeviceClass) -> Baseline | None:
-    """What a profile expects of a good device of a class, where it says so for people: the highest that holds for it."""
+    """What a profile expects of a good device of a class, where it states that for people: the highest that holds for it."""
     gate = gate_named(result.gate)
     sizes = (None, result.size_bytes)
     entries = [

@@ -43,10 +43,10 @@ def _left(result: GateResult) -> float:
 
 
 def _slow_at(group: StorageGroup, metric: str, slower: float) -> list[GateResult]:
-    moved = {name: transfer for name, run in group.outputs.items() if (transfer := _transfer(run, metric))}
-    if not moved or median(t.duration_s for t in moved.values()) < _LEAST_S:
+    transferred = {name: transfer for name, run in group.outputs.items() if (transfer := _transfer(run, metric))}
+    if not transferred or median(t.duration_s for t in transferred.values()) < _LEAST_S:
         return []
-    rates = {name: s.value for name in moved for s in group.samples[name] if s.metric == metric}
+    rates = {name: s.value for name in transferred for s in group.samples[name] if s.metric == metric}
     classes = {name: metric == WRITE or group.outputs[name].direct for name in rates}
     found = []
     for name, standing in standings(rates, classes, _LEAST_NODES).items():

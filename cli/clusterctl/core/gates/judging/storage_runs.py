@@ -137,7 +137,7 @@ def _held_twice(group: StorageGroup) -> GateResult | None:
 
 
 def _not_granted(group: StorageGroup) -> GateResult | None:
-    """Also a lock of its own that a node did not get, and one that was not asked for."""
+    """Also a lock of its own that a node did not get, and one that was not requested."""
     texts = [
         f"{kind}: {asker} did not get the lock that {holder} had released"
         for kind, asker, holder, answer, _ in _locks(group)
@@ -148,7 +148,7 @@ def _not_granted(group: StorageGroup) -> GateResult | None:
 
 
 def _locks(group: StorageGroup) -> Iterator[tuple[str, str, str, tuple[str, str], bool]]:
-    """Kind, asker, holder, the answers while it was held and when it was free, whether it was held. Not of nodes whose error says more."""
+    """Kind, asker, holder, the answers while it was held and when it was free, whether it was held. Not of nodes whose own error explains it."""
     usable = {name: run for name, run in group.outputs.items() if not any(e.phase == "lock" for e in run.errors)}
     following = group.following
     for asker, run in usable.items():

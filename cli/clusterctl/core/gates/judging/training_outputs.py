@@ -52,7 +52,7 @@ def read_partial_training(record: RawRecord | None) -> TrainingRun | None:
 def waited_for(runs: Mapping[str, TrainingRun]) -> tuple[tuple[str, RankPlace], ...]:
     """Node and place of the ranks that stood behind most of the others when the training ended early: the others waited for them, or lost them.
 
-    None where most stood at the same place as the last one: nobody is told apart.
+    None where most stood at the same place as the last one: no rank is singled out.
     """
     places = [(name, place) for name, run in runs.items() for place in run.places]
     order = Counter((place.run, place.step, PHASES.index(place.phase)) for _, place in places)
@@ -70,6 +70,6 @@ def waited_text(found: Sequence[tuple[str, RankPlace]]) -> str:
 
 
 def absent_nodes(run: TrainingRun, parts: Mapping[str, NodePart]) -> tuple[str, ...]:
-    """The nodes whose ranks did not come, as far as the first rank saw it."""
+    """The nodes whose ranks did not come, as the first rank reported."""
     missing = {rank for error in run.errors for rank in error.missing}
     return tuple(name for name, p in parts.items() if missing & set(range(p.first_rank, p.first_rank + p.ranks)))

@@ -1,4 +1,4 @@
-"""What the ranks of a group that trained together show: what is wrong, and which of them are told apart by it. Pure."""
+"""What the ranks of a group that trained together show: what is wrong, and which ranks it singles out. Pure."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TrainingFault:
 
 
 def training_faults(group: TrainingGroup) -> tuple[TrainingFault, ...]:
-    """What is wrong with the training, one for each rule. Nothing can be said about losses that are not numbers."""
+    """What is wrong with the training, one for each rule. Losses that are not numbers cannot be judged."""
     if fault := _not_finite(group):
         return (fault,)
     found = (_differing_ranks(group), _not_falling(group), _slow_ranks(group), _resumed_otherwise(group))
@@ -192,7 +192,7 @@ def _fault(group: TrainingGroup, rule: str, reason: GateReason, ranks: set[tuple
         reason=reason,
         found=found,
         source=_SOURCE,
-        detail=f"{found}; suspect: {shown}" if shown else f"{found}; no rank is told apart by it",
+        detail=f"{found}; suspect: {shown}" if shown else f"{found}; it singles out no rank",
     )
     return TrainingFault(result, tuple(named))
 

@@ -1,4 +1,4 @@
-"""A node that was measured three times: a figure fails where two of three measurements say so, everything else at once. Pure."""
+"""A node that was measured three times: a figure fails only where two of three measurements fail, everything else at once. Pure."""
 
 from __future__ import annotations
 

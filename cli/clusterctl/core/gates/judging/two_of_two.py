@@ -1,4 +1,4 @@
-"""A node that was measured twice: a figure fails where both measurements say so, everything else at once. Pure."""
+"""A node that was measured twice: a figure fails only where both measurements fail, everything else at once. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_low_figure(result: GateResult) -> bool:
     return result.outcome is Outcome.FAIL and result.reason in _FIGURES
 
 
-def asks_for_repeat(results: Sequence[GateResult], usual: Mapping[HistoryKey, float] | None = None) -> bool:
+def needs_repeat(results: Sequence[GateResult], usual: Mapping[HistoryKey, float] | None = None) -> bool:
     """Whether the results of a node hold it back for figures and nothing else, or are far below what its devices usually read: a node that fails anyway is not measured again."""
     bad = [r for r in results if r.outcome not in GOOD]
     return all(map(is_low_figure, bad)) and (bool(bad) or any(is_low(r, usual or {}) for r in results))

@@ -144,7 +144,7 @@ def plan_again(
 ) -> GatePlan:
     """Plan what is measured again, from the records of the first stage. It ends with its own snapshots.
 
-    Gates of pairs: suspects with proven partners. Gates of pairs and of nodes: what is far below `usual`, the device's own earlier runs. Other gates: what they ask for.
+    Gates of pairs: suspects with proven partners. Gates of pairs and of nodes: what is far below `usual`, the device's own earlier runs. Other gates: what they request.
 
     Raises:
         ConfigError: as `plan_gates`.

@@ -31,7 +31,7 @@ def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
 
 
 def number_of_rounds(players: int, rounds: int) -> int:
-    """How many rounds `matchings` has for a number of players and of wished rounds; 0 = all."""
+    """How many rounds `matchings` has for a number of players and of requested rounds; 0 = all."""
     everybody = players - 1 + players % 2 if players > 1 else 0
     return min(rounds or everybody, everybody)
 
@@ -44,7 +44,7 @@ def everybody_meets(players: int, rounds: int) -> bool:
 def matchings(players: Sequence[T], leaf_of: Callable[[T], str], rounds: int, seed: str) -> tuple[tuple[tuple[T, T], ...], ...]:
     """`rounds` rounds of disjoint pairs: one inside leaves, the others across leaves as far as there are any; everybody meets, if 0 or that few.
 
-    Of those across, every second has a leaf meet one or two others, whose path many pairs then use, and every other one all of them, which tells the uplinks
+    Of those across, every second has a leaf meet one or two others, whose path many pairs then use, and every other one all of them, which separates the uplinks
     of a leaf from those of the leaves it met.
     The same players, leaves and seed give the same pairs. Nobody meets the same player twice where that can be avoided, and with an odd number a
     different player rests in each round.

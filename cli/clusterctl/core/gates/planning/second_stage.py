@@ -48,7 +48,7 @@ class SecondStage:
     met: Collection[frozenset[str]] = ()
 
     def rounds(self, seed: str) -> tuple[tuple[Retest, ...], ...]:
-        """Each suspect with two different proven partners, or one where there is no second; none for a suspect that nobody is proven for.
+        """Each suspect with two different proven partners, or one where there is no second; none for a suspect without a proven partner.
 
         The first try stays inside the leaf, where no uplink is shared; the second changes leaf, and the crossings of a leaf are spread over two rounds. So
         three rounds are enough where there are more proven partners than suspects.
@@ -80,7 +80,7 @@ class SecondStage:
             yield from [(suspect, rails)] if together else [(suspect, (rail,)) for rail in rails]
 
     def _place(self, suspect: str, partners: list[str], found: list[_Round], *, across: bool) -> tuple[_Round, str] | None:
-        """Take a round in which a partner is free: of the wished side of the leaf first, then where uplinks are least used, then one not met before."""
+        """Take a round in which a partner is free: of the desired side of the leaf first, then where uplinks are least used, then one not met before."""
         if not partners:
             return None
         leaf = self.leaves.get(suspect, "")

@@ -16,7 +16,7 @@ MOUNTS_ROLE = "storage_client"
 _MOUNTS = "storage_client_mounts"
 # What decides about a mount; its other options do not concern a run directory.
 _FIELDS = ("name", "kind", "source", "path", "required")
-# Any file system that `mount` knows, a local one as well.
+# Any file system that `mount` supports, a local one as well.
 _NOT_SHARED = "generic"
 
 

@@ -11,5 +11,5 @@ down_revision = "0007"
 
 def upgrade() -> None:
     op.add_column("gate_results", sa.Column("boot_id", sa.String(length=64), nullable=False, server_default=""))
-    # of older validations nobody knows what they followed: they count as older than every gate
+    # what older validations followed is unknown: they count as older than every gate
     op.add_column("validations", sa.Column("follows_batch", sa.Integer(), nullable=False, server_default="-1"))

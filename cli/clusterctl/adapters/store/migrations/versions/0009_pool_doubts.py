@@ -1,4 +1,4 @@
-"""Nodes of which nobody knows whether they are in the pool."""
+"""Nodes whose pool membership is unknown."""
 
 from __future__ import annotations
 
