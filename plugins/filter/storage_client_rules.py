@@ -25,6 +25,9 @@ _MAX_NCONNECT = 16
 # public use. That 64 is the most is not confirmed.
 _MAX_MULTIPATH_NCONNECT = 64
 _MAX_TIMEOUT_S = 600
+# Their folder in /sys/class/bdi has a name without the device of the mount: `ceph-1` (fs/ceph/super.c), `fs1-ffff9f7e` of Lustre (llite_lib.c), which also turns
+# the kernel's read-ahead off.
+_OTHER_READ_AHEAD = {"cephfs": "the mount option rasize", "lustre": "llite.*.max_read_ahead_mb of lctl"}
 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
@@ -133,15 +136,17 @@ def _modules(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _tunables(v: Mapping[str, Any]) -> Iterator[Problem]:
     seen: set[tuple[str, str]] = set()
-    paths = {m["path"] for m in v["storage_client_mounts"]}
-    kinds = {m["kind"] for m in v["storage_client_mounts"]}
+    kind_of = {m["path"]: m["kind"] for m in v["storage_client_mounts"]}
+    kinds = set(kind_of.values())
     for i, tunable in enumerate(v["storage_client_tunables"]):
         at, kind, name = f"storage_client_tunables[{i}]", tunable["kind"], tunable["name"]
         if (kind, name) in seen:
             yield f"{at}.name", f"{name} is declared twice"
         seen.add((kind, name))
-        if kind == "read_ahead_kib" and (name not in paths or not str(tunable["value"]).isdigit()):
+        if kind == "read_ahead_kib" and (name not in kind_of or not str(tunable["value"]).isdigit()):
             yield f"{at}.name", f"{name} with {tunable['value']} is not a declared mount with a number of KiB"
+        elif kind == "read_ahead_kib" and kind_of[name] in _OTHER_READ_AHEAD:
+            yield f"{at}.name", f"{name} is {kind_of[name]}, whose read-ahead is set by {_OTHER_READ_AHEAD[kind_of[name]]}"
         if kind == "lctl" and "lustre" not in kinds:
             yield f"{at}.kind", "lctl is for lustre, but no lustre mount is declared"
         if kind == "sysctl" and not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_/-]+)+", name):

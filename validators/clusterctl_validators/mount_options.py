@@ -4,6 +4,8 @@ from typing import Dict, List, Sequence
 
 _FLAGS = ("ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft")
 _OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
+# Without flock, locks of one node do not hold on the others; with localflock they hold on that node only (ll_show_options of Lustre).
+_LUSTRE = ("flock", "localflock")
 _NFS = ("vers", "proto", "nconnect", "sec")
 # The server decides these.
 _NEGOTIATED = ("rsize", "wsize")
@@ -19,6 +21,8 @@ def wrong_options(kind: str, declared: Sequence[str], effective: Sequence[str]) 
             wrong.append("no " + key)
         elif _OPPOSITES.get(key, "") in shown:
             wrong.append(_OPPOSITES[key])
+        elif kind == "lustre" and _lustre(key, shown):
+            wrong.append(_lustre(key, shown))
         elif kind == "nfs":
             found = _nfs(key, value, shown)
             if found:
@@ -31,6 +35,12 @@ def negotiated_down(declared: Sequence[str], effective: Sequence[str]) -> Dict[s
     shown = _pairs(effective)
     requested = {k: v for k, v in _pairs(declared).items() if k in _NEGOTIATED}
     return {k: shown.get(k, "none") for k, v in requested.items() if shown.get(k) != v}
+
+
+def _lustre(key: str, shown: Dict[str, str]) -> str:
+    if key in _LUSTRE:
+        return "" if key in shown else "no " + key
+    return next((option for option in _LUSTRE if option in shown), "") if key == "noflock" else ""
 
 
 def _nfs(key: str, value: str, shown: Dict[str, str]) -> str:

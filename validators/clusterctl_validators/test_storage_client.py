@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any, Dict, List, Mapping, Set
 
+from clusterctl_tools.lctl import get_argv, parse_values
 from clusterctl_tools.mount_unit import complete, difference, expected_settings, read_settings
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
@@ -205,11 +206,11 @@ def test_tunables(spec: Spec, record: Record, probe: Probe) -> None:
         check = "storage_client.tunable[{}:{}].running".format(kind, name)
         hint = "a remount or a reloaded module resets it; `{} apply` sets it".format(SCRIPT)
         if kind == "lctl":
-            result = probe.run(["lctl", "get_param", "-n", name])
+            result = probe.run(get_argv(name))
             if result.error or result.rc != 0:
                 record.could_not_run(check, result.error or "lctl: " + (result.stderr.strip() or "exit status {}".format(result.rc)))
                 continue
-            found = ", ".join(sorted({plain(line) for line in result.stdout.splitlines() if line.strip()})) or "nothing"
+            found = ", ".join(sorted(parse_values(name, result.stdout))) or "nothing"
         else:
             path = proc_path(name) if kind == "sysctl" else _read_ahead_file(probe, name)
             text = probe.read(path) if path else None

@@ -29,6 +29,8 @@ LOCK = "/run/clusterctl-storage-client.lock"
 TOUCH_S = 30
 FLAGS = {"ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft"}
 OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
+# Without flock, locks of one node do not hold on the others; with localflock they hold on that node only.
+LUSTRE = ("flock", "localflock")
 # name@fsid.filesystem=/path
 CEPH = re.compile(r"([^@/]+)@([^./]*)\.([^=/]+)=(.*)")
 # Runs in its own process, because it may never return.
@@ -66,6 +68,10 @@ def wrong_options(kind: str, declared: list[str], effective: list[str]) -> list[
             wrong.append(option)
         elif OPPOSITES.get(key) in shown:
             wrong.append(OPPOSITES[key])
+        elif kind == "lustre" and key in LUSTRE and key not in shown:
+            wrong.append(f"no {key}")
+        elif kind == "lustre" and key == "noflock":
+            wrong += [option for option in LUSTRE if option in shown]
         elif kind == "nfs":
             key = {"nfsvers": "vers"}.get(key, key)
             key, value = ("proto", key) if key in {"tcp", "udp", "rdma"} else (key, value)
@@ -181,6 +187,15 @@ def mounts(declared: dict[str, Any], *, only_required: bool) -> Iterator[str]:
         yield f"{unit}\t{text}"
 
 
+def lctl_values(name: str, text: str) -> set[str]:
+    """The values that `set_param` would set: of a record the line with the parameter's own name, of several words the one in brackets."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    own = name.rpartition(".")[2] + ": "
+    lines = [line.removeprefix(own) for line in lines if line.startswith(own)] or lines
+    chosen = [re.findall(r"(?:^| )\[(\w+)\](?= |$)", line) for line in lines]
+    return {words[0] if len(words) == 1 else line for line, words in zip(lines, chosen, strict=True)}
+
+
 class Tunable:
     """One setting: reads all its values, writes one."""
 
@@ -190,7 +205,7 @@ class Tunable:
     def read(self) -> set[str]:
         """All values in force. Raises UnansweredError if there are none."""
         if self.kind == "lctl":
-            return set(filter(None, run("lctl", "get_param", "-n", self.name).splitlines()))
+            return lctl_values(self.name, run("lctl", "get_param", "-n", self.name))
         try:
             return {" ".join(Path(self._file()).read_text(encoding="utf-8").split())}
         except OSError as e:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl_tools.lctl import parse_values
 from clusterctl_validators.mount_options import wrong_options
 from clusterctl_validators.mount_source import same_source
 from support.checks import write_files
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SOURCES = load_yaml((ROOT / "tests/cases/storage_client/sources.yml").read_text())
+LCTL = load_yaml((ROOT / "tests/cases/storage_client/lctl.yml").read_text())
 SCRIPT = ROOT / "roles" / "storage_client" / "files" / "clusterctl_storage_client.py"
 
 
@@ -93,6 +95,7 @@ OPTIONS = [
     ["nfsvers=3", "tcp", "nconnect=2"],
     ["proto=rdma", "port=20049"],
     ["ro", "nosuid", "sec=krb5"],
+    ["flock"],
     ["rw", "exec", "dev", "suid", "atime"],
     ["defaults", "_netdev", "x=1", "rsize=4096"],
 ]
@@ -106,11 +109,34 @@ EFFECTIVE = [
 
 @pytest.mark.parametrize("effective", EFFECTIVE)
 @pytest.mark.parametrize("declared", OPTIONS, ids="-".join)
-@pytest.mark.parametrize("kind", ["nfs", "generic"])
+@pytest.mark.parametrize("kind", ["nfs", "lustre", "generic"])
 def test_script_and_validator_find_the_same_wrong_options(kind: str, declared: list[str], effective: str) -> None:
     mine = script.wrong_options(kind, declared, effective.split(","))
     theirs = wrong_options(kind, declared, effective.split(","))
     assert len(mine) == len(theirs), (mine, theirs)
+
+
+@pytest.mark.parametrize(
+    ("declared", "effective", "wrong"),
+    [
+        # nvidia's DGX Cloud document of EXAScaler; rmarable/flask-dynamic-inventory's mount of FSx, whose flock is not set.
+        ("flock", "rw,flock,lazystatfs", []),
+        ("flock", "rw,lazystatfs", ["no flock"]),
+        ("flock", "rw,localflock,lazystatfs", ["no flock"]),
+        ("noflock", "rw,flock,lazystatfs", ["flock"]),
+        ("noflock", "rw,lazystatfs", []),
+    ],
+)
+def test_locks_of_lustre_are_compared(declared: str, effective: str, wrong: list[str]) -> None:
+    for compare in (script.wrong_options, wrong_options):
+        assert compare("lustre", [declared], effective.split(",")) == wrong
+
+
+@pytest.mark.parametrize("name", LCTL)
+def test_script_and_validator_read_the_same_values_of_lctl(name: str) -> None:
+    case = LCTL[name]
+    assert sorted(parse_values(case["name"], case["text"])) == case["values"]
+    assert sorted(script.lctl_values(case["name"], case["text"])) == case["values"]
 
 
 def test_a_hanging_or_lost_mount_is_reported_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
