@@ -1,4 +1,4 @@
-"""What files of netplan, systemd-networkd and NetworkManager declare for interfaces: stanzas, with file and line. Pure."""
+"""What files of netplan, systemd-networkd, NetworkManager and ifupdown declare for interfaces: stanzas, with file and line. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import yaml
+from ansible_collections.clusterctl.gpu.plugins.module_utils import ifupdown_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _YES = ("true", "yes", "on", "y", "1")
+# The last three are older words, which systemd still reads (config_parse_dhcp).
+_DHCP = (*_YES, "ipv4", "ipv6", "both", "v4", "v6")
 # svGetValueBoolean of NetworkManager; its common.h has the ends of names that it skips.
 _IFCFG_YES, _IFCFG_NO = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
 _SKIPPED = (".bak", "~", ".orig", ".rej", ".rpmnew", ".augnew", ".augtmp")
@@ -55,6 +58,10 @@ def stanzas_of(files: Mapping[str, str]) -> list[Stanza]:
             found += _keyfile(path, text)
         elif "/ifcfg-" in path:
             found += _ifcfg(path, text)
+    ours = [(path, text) for path, text in files.items() if path.startswith(ifupdown_files.FOLDER)]
+    found += [
+        Stanza("ifupdown", s.file, s.line, names=(s.name,), dhcp=s.asks, addresses=s.addresses) for s in ifupdown_files.iface_stanzas(ours)
+    ]
     return found
 
 
@@ -71,7 +78,8 @@ def _netplan(files: Mapping[str, str]) -> Iterator[Stanza]:
             merged[key] = {**both, "addresses": [*before["addresses"], *(declared.get("addresses") or [])]}
     for key, stanza in merged.items():
         match = stanza.get("match") or {}
-        names = match.get("name", [] if match else key)
+        # An interface that netplan renames is matched by its new name, and an empty match is any (append_match_section of netplan, networkd.c).
+        names = stanza.get("set-name") or match.get("name", [] if "match" in stanza else key)
         yield Stanza(
             "netplan",
             stanza["file"],
@@ -126,7 +134,7 @@ def _networkd(path: str, text: str) -> Iterator[Stanza]:
         return tuple("!" * v.startswith("!") + w for key, v, _ in match if key in keys for w in v.removeprefix("!").split())
 
     network = [*sections.get("Network", []), *sections.get("Address", [])]
-    dhcp = any(k == "DHCP" and v.lower() in (*_YES, "ipv4", "ipv6") for k, v, _ in network)
+    dhcp = any(k == "DHCP" and v.lower() in _DHCP for k, v, _ in network)
     unmanaged = any(k == "Unmanaged" and v.lower() in _YES for k, v, _ in sections.get("Link", []))
     given = tuple(v for k, v, _ in network if k == "Address")
     yield Stanza(

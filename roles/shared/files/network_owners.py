@@ -4,6 +4,7 @@ A filter judges it (plugins/filter/network_owners.py), so this only collects. Fi
 - netplan(5): /lib, /etc and /run/netplan; what it generates is not read, because it follows from these.
 - systemd.network(5): /etc and /run/systemd/network. Those of the distribution match no adapter of a rail.
 - NetworkManager: nm-settings-keyfile(5), and ifcfg files, which RHEL 9 still reads (nm-settings-ifcfg-rh(5)).
+- ifupdown: interfaces(5), where it is installed; its files may be left of an earlier release.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _PATTERNS = (
     "run/NetworkManager/system-connections/*.nmconnection",
     "etc/sysconfig/network-scripts/ifcfg-*",
 )
+_IFUPDOWN = ("etc/network/interfaces", "etc/network/interfaces.d/*")
 
 
 def text(path: Path) -> str:
@@ -36,7 +38,8 @@ def text(path: Path) -> str:
 
 def files(root: str) -> dict[str, str]:
     """Path -> text, without what netplan generated."""
-    found = [path for pattern in _PATTERNS for path in sorted(Path(root + "/").glob(pattern))]
+    patterns = _PATTERNS + (_IFUPDOWN if Path(root + "/usr/sbin/ifup").exists() else ())
+    found = [path for pattern in patterns for path in sorted(Path(root + "/").glob(pattern))]
     return {f"/{path.relative_to(root + '/')}": text(path) for path in found if not path.name.startswith(("10-netplan-", "netplan-"))}
 
 

@@ -128,6 +128,8 @@ def test_the_script_reads_files_and_states(tmp_path: Path) -> None:
         "etc/netplan/50-cloud-init.yaml": "network: {}\n",
         "run/systemd/network/10-netplan-ens10np0.network": "[Match]\nName=ens10np0\n",
         "etc/systemd/network/05-x.network": "[Match]\nName=x\n",
+        "etc/network/interfaces": "auto lo\n",
+        "etc/network/interfaces.d/50-cloud-init": "auto ens10np0\n",
         "sys/class/net/ens10np0/ifindex": "7\n",
         "sys/class/net/ens10np0/address": "94:6D:AE:00:00:0A\n",
         "run/systemd/netif/links/7": "# private\nADMIN_STATE=configuring\nOPER_STATE=carrier\n",
@@ -152,4 +154,12 @@ def test_the_script_reads_files_and_states(tmp_path: Path) -> None:
                 "ens10np0": {"mac": "94:6d:ae:00:00:0a", "driver": "mlx5_core", "networkd": "configuring", "network_manager": ""}
             },
         }
+    }
+    ifup = tmp_path / "usr/sbin/ifup"
+    ifup.parent.mkdir(parents=True)
+    ifup.write_text("")
+    done = subprocess.run([sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout)["files"]) - set(found["files"]) == {
+        "/etc/network/interfaces",
+        "/etc/network/interfaces.d/50-cloud-init",
     }
