@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 from .gpu import EccCounts, Gpu, GpuLog, GpuPart, GpuUnderLoad, UnreadableGpuError
+from .lost_gpu import from_message, refuse_lost
 
 PROGRAM = "nvidia-smi"
 QUERY = (PROGRAM, "-q", "-x")
@@ -15,9 +16,6 @@ TOPOLOGY = (PROGRAM, "topo", "-m")
 VERSION = (PROGRAM, "--version")
 PART_FIELDS = ("index", "pci.bus_id", "serial", "name")
 
-_LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
-# `GPU1: 0000:02:00.0` and `GPU0000:01:00.0`, by version
-_LOST_ADDRESS = re.compile(r"device handle for GPU ?(?:\d+: )?([0-9a-fA-F]{4,8})(:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])")
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
 _LINK = re.compile(r"^\s+Link (\d+): (\d+(?:\.\d+)?) GB/s\s*$")
 # R610 writes it behind the value of a field that it will drop: `610.57.04 [Deprecated; ... Use KMD Version instead]`.
@@ -113,9 +111,7 @@ def power_argv(index: int, limit_w: float) -> List[str]:
 
 def unreadable(reason: str) -> UnreadableGpuError:
     """The error for unusable output; some outputs report that a GPU is lost."""
-    named = _LOST_ADDRESS.search(reason)
-    address = (named[1].zfill(8) + named[2]).upper() if named else ""  # as `-q -x` prints it
-    return UnreadableGpuError(reason, lost=bool(_LOST.search(reason)), address=address)
+    return from_message(reason)
 
 
 def explain(stdout: str, stderr: str, rc: Optional[int], error: str) -> str:
@@ -153,7 +149,7 @@ def reported(cell: str) -> str:
 
 @lru_cache(maxsize=4)
 def parse_query(text: str) -> GpuLog:
-    """Parse the XML of `nvidia-smi -q -x` (drivers R450 to R595). Raises UnreadableGpuError if it is empty, truncated or not XML."""
+    """Parse the XML of `nvidia-smi -q -x` (drivers R450 to R595). Raises UnreadableGpuError if it is empty, truncated or not XML, or if a GPU is lost."""
     if not text.strip():
         raise unreadable("nvidia-smi printed nothing")
     try:
@@ -167,6 +163,7 @@ def parse_query(text: str) -> GpuLog:
     version = _text(root, "kmd_version", "driver_version")
     if attached is None or version is None:
         raise unreadable("nvidia-smi -q -x lacks the driver version or the number of attached GPUs")
+    refuse_lost(root.findall("gpu"))
     gpus = tuple(_gpu(i, element) for i, element in enumerate(root.findall("gpu")))
     return GpuLog(version, _text(root, "cuda_umd_version", "cuda_version") or "", attached, gpus)
 

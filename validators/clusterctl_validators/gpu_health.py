@@ -9,7 +9,7 @@ from typing import Iterator, Optional
 
 from clusterctl_tools.gpu import Gpu
 
-# What a flag may be; `Unknown Error`, `GPU is lost` and the like are not evidence of a fault of the memory.
+# What a flag may be; `Unknown Error`, `GPU requires reset` and the like are not evidence of a fault of the memory.
 _FLAGS = ("Yes", "No")
 _RESET = "drain the node, reset the GPU or reboot, then burn in again"
 _RMA = "run the field diagnostic and RMA the GPU"

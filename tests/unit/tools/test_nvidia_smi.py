@@ -222,3 +222,16 @@ def test_every_recorded_form_of_a_lost_gpu_names_it() -> None:
     lines = recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines()
     assert [nvidia_smi.unreadable(line).address for line in lines] == ["00000000:02:00.0", "00000000:01:00.0", ""]
     assert all(nvidia_smi.unreadable(line).lost for line in lines)
+
+
+def test_a_gpu_that_is_lost_shows_it_in_place_of_its_values() -> None:
+    """As nvidia-smi 580.65.06 does (NVIDIA/k8s-test-infra 3b2b865d, qx-gb200-lost.xml): the model, modes and limits stay as they were."""
+    first, second, rest = smi_xml().split("</gpu>", 2)
+    second = re.sub("<(total|used|dram_uncorrectable|gpu_temp|state)>[^<]*<", r"<\1>GPU is lost<", second)
+    second = re.sub("<remapped_rows>.*</remapped_rows>", "<remapped_rows>GPU is lost</remapped_rows>", second, flags=re.DOTALL)
+    text = f"{first}</gpu>{second}</gpu>{rest}"
+    for read in (nvidia_smi.parse_query, nvidia_smi.gpu_counters):
+        with pytest.raises(UnreadableGpuError, match="'GPU is lost' in place of values of GPU 1 at ") as raised:
+            read(text)
+        assert raised.value.lost
+        assert raised.value.address == nvidia_smi.parse_query(smi_xml()).gpus[1].bus_id
