@@ -91,7 +91,8 @@ def _header(line: str) -> list[str]:
     for index, word in enumerate(words):
         plain = word.lstrip("#")
         names.append(f"{plain}_in_place" if index >= second else plain)
-    return names
+    # Behind the second half stands a date with a time of day (nccl-tests from 2.17.6 on, -S).
+    return [*names[:-1], "date", "time_of_day"] if words[-1] == "timestamp" else names
 
 
 def _row(line: str, table: _Table) -> list[Sample]:
