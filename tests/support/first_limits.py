@@ -33,7 +33,7 @@ def _gpu_stress(name: str, value: float) -> list[RawRecord]:
 
 def _cpu_stream(name: str, value: float) -> list[RawRecord]:
     rows = "".join(f"{kernel}: {value:.1f} 0.1 0.1 0.1\n" for kernel in ("Copy", "Scale", "Add", "Triad"))
-    return [record("cpu_stream", name, f"{rows}Solution Validates\n", tool="stream")]
+    return [record("cpu_stream", name, f"Function    Best Rate MB/s  Avg time\n{rows}Solution Validates\n", tool="stream")]
 
 
 def _nvbandwidth(name: str, value: float) -> list[RawRecord]:
