@@ -5,7 +5,7 @@ from typing import Dict, List, Sequence
 _FLAGS = ("ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft")
 _OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
 # Without flock, locks of one node do not hold on the others; with localflock they hold on that node only (ll_show_options of Lustre).
-_LUSTRE = ("flock", "localflock")
+_LUSTRE = frozenset(("localflock", "flock"))
 _NFS = ("vers", "proto", "nconnect", "sec")
 # The server decides these.
 _NEGOTIATED = ("rsize", "wsize")
@@ -19,7 +19,7 @@ def wrong_options(kind: str, declared: Sequence[str], effective: Sequence[str]) 
         key, _, value = option.partition("=")
         if key in _FLAGS and key not in shown:
             wrong.append("no " + key)
-        elif _OPPOSITES.get(key, "") in shown:
+        elif key in _OPPOSITES and _OPPOSITES[key] in shown:
             wrong.append(_OPPOSITES[key])
         elif kind == "lustre" and _lustre(key, shown):
             wrong.append(_lustre(key, shown))
@@ -57,6 +57,9 @@ def _nfs(key: str, value: str, shown: Dict[str, str]) -> str:
     if key == "proto":
         # tcp6 over IPv6.
         same = found in (value, value + "6")
+    if key == "sec":
+        # Of a list, the one that the server has (nfs(5)).
+        same = found in value.split(":")
     return "" if same else "{}={}".format(key, found)
 
 

@@ -78,8 +78,8 @@ def wrong_options(kind: str, declared: list[str], effective: list[str]) -> list[
             found = shown.get(key, "1" if key == "nconnect" else "")
             if key == "vers" and found.partition(".")[0] == value:
                 continue
-            # tcp6 over IPv6.
-            same = found in {value, value + "6"} if key == "proto" else found == value
+            # tcp6 over IPv6; of several kinds of security, the one that the server has.
+            same = found in {value, value + "6"} if key == "proto" else found in value.split(":" if key == "sec" else None)
             if key in {"vers", "proto", "nconnect", "sec"} and not same:
                 wrong.append(f"{key}={found or 'none'}")
     return wrong

@@ -132,6 +132,13 @@ def test_locks_of_lustre_are_compared(declared: str, effective: str, wrong: list
         assert compare("lustre", [declared], effective.split(",")) == wrong
 
 
+@pytest.mark.parametrize(("effective", "wrong"), [("sec=krb5p", []), ("sec=krb5", []), ("sec=sys", ["sec=sys"]), ("", ["sec=none"])])
+def test_one_of_several_kinds_of_security_is_enough(effective: str, wrong: list[str]) -> None:
+    """`sec=krb5:krb5i:krb5p` is what RHEL's STIG demands of every NFS mount (mitre/redhat-enterprise-linux-9-stig-baseline); the kernel shows the one in use."""
+    for compare in (script.wrong_options, wrong_options):
+        assert compare("nfs", ["sec=krb5:krb5i:krb5p"], ["rw", effective]) == wrong
+
+
 @pytest.mark.parametrize("name", LCTL)
 def test_script_and_validator_read_the_same_values_of_lctl(name: str) -> None:
     case = LCTL[name]
