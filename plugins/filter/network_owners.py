@@ -3,7 +3,7 @@
 Two owners of one interface do not agree: DHCP without an answer delays each boot by 120 s (systemd-networkd-wait-online.service(8), --timeout=), and a
 manager removes addresses that it did not give. Ubuntu's installer puts Ethernet ports on DHCP, in /etc/netplan/50-cloud-init.yaml (24.04:
 kubernetes-sigs/image-builder pull request 1480) or 00-installer-config.yaml (22.04; canonical/subiquity pull request 2197). cloud-init writes the first one
-anew for a new instance, so nothing edits it: a takeover adds files of its own. ifupdown knows no file that keeps it away from an interface.
+anew for a new instance, so nothing edits it: a takeover adds files of its own. ifupdown has no file that keeps it away from an interface.
 """
 
 from __future__ import annotations

@@ -12,16 +12,16 @@ FOLDER = "/etc/network/interfaces"
 # interfaces(5): what starts a stanza, and what brings its interfaces up.
 _STANZAS = ("iface", "mapping", "source", "source-directory", "rename", "template")
 _AT_BOOT = ("auto", "allow-auto", "allow-hotplug")
-_ASKS = ("dhcp", "auto", "bootp")
+_DYNAMIC = ("dhcp", "auto", "bootp")
 
 
 class IfaceStanza(NamedTuple):
-    """An `iface` stanza of an interface that is brought up at boot, which asks for an address or gives some."""
+    """An `iface` stanza of an interface that is brought up at boot, which requests an address or has some."""
 
     file: str
     line: int
     name: str
-    asks: bool
+    dynamic: bool
     addresses: tuple[str, ...]
 
 
@@ -29,7 +29,7 @@ def iface_stanzas(files: Sequence[tuple[str, str]]) -> list[IfaceStanza]:
     """The stanzas of the files (path, text), which ifupdown reads as one."""
     rows = [(path, number, words) for path, text in files for number, words in _lines(text)]
     at_boot = [name.lstrip("/") for _, _, words in rows if words[0] in _AT_BOOT for name in words[1:]]
-    return [s for s in _all(rows) if any(fnmatch.fnmatchcase(s.name, glob) for glob in at_boot) and (s.asks or s.addresses)]
+    return [s for s in _all(rows) if any(fnmatch.fnmatchcase(s.name, glob) for glob in at_boot) and (s.dynamic or s.addresses)]
 
 
 def _all(rows: Sequence[tuple[str, int, list[str]]]) -> Iterator[IfaceStanza]:
@@ -43,7 +43,7 @@ def _all(rows: Sequence[tuple[str, int, list[str]]]) -> Iterator[IfaceStanza]:
             options.setdefault(option[0], " ".join(option[1:]))
         address, mask = options.get("address", ""), options.get("netmask", "")
         given = (address if "/" in address or not mask else f"{address}/{mask}",) if address else ()
-        yield IfaceStanza(path, number, words[1], words[-1] in _ASKS, given)
+        yield IfaceStanza(path, number, words[1], words[-1] in _DYNAMIC, given)
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:

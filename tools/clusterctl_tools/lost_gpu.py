@@ -21,7 +21,7 @@ def from_message(reason: str) -> UnreadableGpuError:
 
 
 def refuse_lost(gpus: List[ET.Element]) -> None:
-    """Raises UnreadableGpuError if one of the GPUs of `-q -x` is lost: what was not asked from it is printed as before (NVIDIA/k8s-test-infra 3b2b865d)."""
+    """Raises UnreadableGpuError if one of the GPUs of `-q -x` is lost: values that do not come from it are printed as before (NVIDIA/k8s-test-infra 3b2b865d)."""
     for index, gpu in enumerate(gpus):
         if any((part.text or "").strip() == _VALUE for part in gpu.iter()):
             address = gpu.get("id", "")
