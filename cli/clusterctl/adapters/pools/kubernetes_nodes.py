@@ -33,6 +33,9 @@ HOLDS = (
     "ToBeDeletedByClusterAutoscaler",
     "karpenter.sh/disrupt*",
     "medik8s.io/drain",
+    "weave.works/kured-reboot-in-progress",
+    "node.cluster.x-k8s.io/uninitialized",
+    "node.cloudprovider.kubernetes.io/uninitialized",
     "remediator.kubernetes.azure.com/*",
     "sagemaker.amazonaws.com/node-health-status=Unschedulable*",
 )
