@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.on_node.archive import MIN_PYTHON
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.adapters.validators import validate
 from clusterctl.core.plan import roles_to_apply
+from clusterctl.core.where_ansible_runs import apply_parts, node_problem
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.task_event import TaskStatus
+from clusterctl.workflows.provision.apply_on_nodes import OUT_OF_POOL_VARIABLE, ApplyOnNodes
+from clusterctl.workflows.provision.run_roles import RolesRun
 from clusterctl_validators.finding import GOOD
 from support.lab_ssh import LabSsh
 
@@ -22,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from clusterctl.core.where_ansible_runs import ApplyPart
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
-    from clusterctl.model.playbook_result import HostOutcome
+    from clusterctl.model.playbook_result import HostOutcome, PlaybookResult
     from clusterctl.model.task_event import TaskEvent
     from clusterctl_validators.finding import Finding
 
@@ -129,21 +134,22 @@ class NodeUnderTest:
 
     def repair(self) -> Repair:
         """Repair the node like `provision`: plan from the findings, apply the planned roles, reboot if they require it."""
-        roles = roles_to_apply(self.declared, self._validate(()), ProvisionOptions(), read_traits(()))
+        found = self._validate(())
+        roles = roles_to_apply(self.declared, found, ProvisionOptions(), read_traits(()))
         if not roles:
             return Repair((), (), problem="the plan has no role")
         seen = _SeenRoles()
         rebooted = False
-        host = self._play("provision", roles, seen)
+        host = self._apply(roles, found.python, seen)
         for _ in range(_MAX_REBOOTS):
             if host.status is not HostStatus.OK or not host.reboot_required:
                 break
             rebooted = True
-            reboot = self._play("reboot", (), _SeenRoles())
+            reboot = self._reboot()
             if reboot.status is not HostStatus.OK or not host.apply_again:
                 host = replace(reboot, reboot_required=())
                 break
-            host = self._play("provision", host.apply_again, seen)
+            host = self._apply(host.apply_again, found.python, seen)
         problem = (
             "" if host.status is HostStatus.OK else "; ".join(f"{f.role}: {f.task}: {f.message}" for f in host.failures) or host.status
         )
@@ -157,7 +163,7 @@ class NodeUnderTest:
             NodeUnderTestError: the playbook failed.
         """
         seen = _SeenRoles()
-        host = self._play("provision", tuple(self.declared.spec.roles), seen)
+        host = self._apply(tuple(self.declared.spec.roles), self._validate(()).python, seen)
         if host.status is not HostStatus.OK:
             message = f"{self.name}: the second run failed: {host.failures}"
             raise NodeUnderTestError(message)
@@ -171,9 +177,33 @@ class NodeUnderTest:
             raise NodeUnderTestError(message)
         return found
 
-    def _play(self, playbook: str, roles: tuple[str, ...], seen: _SeenRoles) -> HostOutcome:
+    def _apply(self, roles: tuple[str, ...], python: str, seen: _SeenRoles) -> HostOutcome:
+        """Apply roles where `provision` applies them: on the node, and from the controller those that work from there."""
+        service = ApplyOnNodes(self.state_dir, "mutation test", self.layers)
+        problem = node_problem(self.declared, python, MIN_PYTHON)
+        if problem:
+            message = f"{self.name} cannot run Ansible itself: {problem}"
+            raise NodeUnderTestError(message)
+        run = RolesRun()
+        for part in apply_parts(roles, service.order, service.from_controller(roles, self.declared)):
+            if run.going_on([self.name]):
+                run.add(self._part(service, part, seen))
+        return run.hosts[self.name]
+
+    def _part(self, service: ApplyOnNodes, part: ApplyPart, seen: _SeenRoles) -> PlaybookResult:
+        request, artifacts = self._request("provision", part.roles)
+        if not part.on_node:
+            return run_playbook(request, artifacts, seen.note)
+        result, unsuited = service.play(request, [self.declared], artifacts, seen.note, lambda: False)
+        if unsuited:
+            message = f"{self.name}: its roles did not run on it: {unsuited[self.name]}"
+            raise NodeUnderTestError(message)
+        return result
+
+    def _reboot(self) -> HostOutcome:
+        return run_playbook(*self._request("reboot", ())).hosts[self.name]
+
+    def _request(self, playbook: str, roles: tuple[str, ...]) -> tuple[PlaybookRequest, Path]:
         self.playbooks += 1
-        request = PlaybookRequest(f"{playbook}.yml", self.layers, (self.name,), tags=roles, extra_args=("-e", "provision_out_of_pool=true"))
-        artifacts = self.artifacts / f"{self.playbooks:02d}-{playbook}"
-        outcome = run_playbook(request, artifacts, seen.note)
-        return outcome.hosts[self.name]
+        request = PlaybookRequest(f"{playbook}.yml", self.layers, (self.name,), tags=roles, extra_args=("-e", OUT_OF_POOL_VARIABLE))
+        return request, self.artifacts / f"{self.playbooks:02d}-{playbook}"
