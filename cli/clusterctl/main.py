@@ -117,9 +117,17 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _folders(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 only a TAB pays for it
+
+    return [CompletionItem(incomplete, type="dir")]
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, envvar="CLUSTERCTL_DEBUG", help="Show tracebacks.")
-@click.option("--state-dir", metavar="DIR", help="Folder of database, runs and lab.  [default: from clusterctl.yml]")
+@click.option(
+    "--state-dir", metavar="DIR", help="Folder of database, runs and lab.  [default: from clusterctl.yml]", shell_complete=_folders
+)
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show versions and exit.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool, state_dir: str | None) -> None:

@@ -27,6 +27,13 @@ def _nodes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 
 
 @complete.silent
+def _racks(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The racks that were started."""
+    groups = declared_names([LabPaths(complete.site(ctx).state_dir / "lab").hosts_dir])[0]
+    return complete.matching(sorted(g for g in groups if g.startswith("rack_")), incomplete)
+
+
+@complete.silent
 def _faults(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The catalogue, with what each fault does."""
     return [CompletionItem(k.name, help=k.summary) for k in faults.fault_catalogue().values() if k.name.startswith(incomplete)]
@@ -47,7 +54,7 @@ def image_() -> None:
 
 
 @command.command()
-@click.argument("target")
+@click.argument("target", shell_complete=_racks)
 @click.option("--nodes", default=DEFAULT_NODES, show_default=True, help="Number of nodes.")
 @click.option(
     "--hardware", type=click.Choice(node_hardware.NAMES), default=node_hardware.DEFAULT, show_default=True, help="Hardware to simulate."
@@ -79,6 +86,8 @@ def up(
     time_factor: float,
 ) -> None:
     """Start the nodes of TARGET (`rack-12`); running nodes are left as they are."""
+    if time_factor != 1 and not real_time:
+        raise UsageProblemError(detail="--time-factor scales the times of --real-time, which is not given", hint="add --real-time")
     factor = time_factor if real_time else 0
     paths = _paths(ctx)
     started = rack.up(
@@ -92,23 +101,30 @@ def up(
 
 
 @command.command()
-@click.argument("target")
+@click.argument("target", shell_complete=_racks)
 @click.pass_context
 def down(ctx: click.Context, target: str) -> None:
     """Remove the nodes of TARGET, their network and their BMCs; they leave the pool, and nothing of them is proven any more."""
-    removed = rack.down(_paths(ctx), lab_rack(target))
-    messages.note(f"{target}: {len(removed)} nodes removed")
+    paths = _paths(ctx)
+    removed = rack.down(paths, lab_rack(target))
+    messages.note(f"{target}: {len(removed)} nodes removed" if removed else f"{target}: no node of it is in the lab of {paths.root.parent}")
     if text := ghosts.without_ghosts(load_config(ctx, gates=False), removed):
         messages.note(f"{target}: {text}")
 
 
 @command.command()
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=_racks)
 @output_option
 @click.pass_context
 def status(ctx: click.Context, target: str | None, output: str) -> None:
     """Show the nodes of this lab, or of TARGET, with their faults."""
-    show.show_status(rack.status(_paths(ctx), lab_rack(target) if target else None), output)
+    paths = _paths(ctx)
+    nodes = rack.status(paths, lab_rack(target) if target else None)
+    if not nodes:
+        messages.note(
+            f"no node of {target or 'any rack'} is in the lab of {paths.root.parent}; `clusterctl lab up {target or 'rack-12'}` starts some"
+        )
+    show.show_status(nodes, output)
 
 
 @command.command()
@@ -126,6 +142,11 @@ def fault(ctx: click.Context, *, node: str | None, fault: str | None, device: st
         return
     if not node or not (fault or clear):
         raise UsageProblemError(detail="name a node and a fault", hint="`clusterctl lab fault --list` shows the faults")
+    if clear and (option or (device and not fault)):
+        raise UsageProblemError(
+            detail="--clear takes no --option, and --device only with the name of a fault",
+            hint=f"`clusterctl lab fault {node} --clear` clears all faults of the node",
+        )
     if clear:
         taken = fault_injection.clear_faults(_paths(ctx), node, fault or "", device)
         messages.note(f"{node}: cleared {', '.join(map(show.fault_text, taken)) or 'nothing'}")

@@ -42,11 +42,12 @@ def clear_faults(paths: LabPaths, node: str, name: str = "", device: str = "") -
     """Clear the fault `name` (all faults if empty) on `device` (all devices if empty). Returns the cleared faults.
 
     Raises:
-        UsageProblemError: unknown node.
+        UsageProblemError: unknown node, fault or device.
         LabError: the node is not running.
     """
     before = active_faults(paths, node, _boot_id(paths, node))
-    after = faults.without_fault(before, name, device) if name else ()
+    meant = faults.make_fault(name, device, hardware=hardware_of(paths, node)).device if name else ""
+    after = faults.without_fault(before, name, meant if device else "") if name else ()
     _store(paths, node, after)
     return tuple(f for f in before if f not in after)
 

@@ -73,6 +73,8 @@ def up(
         node_hardware.require_same_hardware(paths, rack, list(existing), hardware)
         for name in sorted(n.name for n in rack.nodes if n.name in existing and existing[n.name].image != image):
             report(f"{name} uses an older image: recreate it with `clusterctl lab down` and `clusterctl lab up`")
+        if text := _without_effect(rack, [n for n in rack.nodes if n.name in existing], healthy=healthy, real_time=real_time, fresh=fresh):
+            report(text)
         ssh_keys.ensure_keys(paths, rack.nodes)
         containers.ensure_network(rack)
         stopped = [n for n in rack.nodes if n.name not in existing or not existing[n.name].running]
@@ -103,8 +105,24 @@ def up(
     return [n.name for n in stopped]
 
 
+def _without_effect(rack: LabRack, kept: list[LabNode], *, healthy: bool, real_time: float, fresh: bool) -> str:
+    """The given options that are for new nodes only, and the nodes that are not new; empty if there are none."""
+    degraded = [n for n in kept if n.slot == fault_injection.DEFAULT_NODE_SLOT]
+    given = {"--healthy": degraded if healthy else [], "--real-time": kept if real_time else [], "--fresh-installer": kept if fresh else []}
+    options = [option for option, nodes in given.items() if nodes]
+    names = sorted({n.name for nodes in given.values() for n in nodes})
+    target = rack.group.replace("_", "-")
+    return (
+        f"{', '.join(names)} left as before: {', '.join(options)} is for new nodes; run `clusterctl lab down {target}` first"
+        if options
+        else ""
+    )
+
+
 def down(paths: LabPaths, rack: LabRack) -> list[str]:
     """Remove the rack's containers, network, BMCs and files. Returns the names of the removed nodes."""
+    if not paths.root.is_dir():
+        return []
     with _locked(paths):
         names = list(containers.lab_containers(paths, rack))
         containers.remove_containers(names, rack)

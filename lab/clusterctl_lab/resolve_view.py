@@ -39,7 +39,7 @@ def show_resolutions(results: Sequence[Resolution], output: str) -> None:
     for result in results:
         if result.reason:
             messages.note(f"{result.profile}, {_release(result)}, role {result.role}:\n{result.reason}")
-    for line in NOT_COVERED:
+    for line in NOT_COVERED if any(r.release == EL9 for r in results) else ():
         messages.note(line)
 
 

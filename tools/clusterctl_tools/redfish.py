@@ -13,6 +13,7 @@ import ssl
 import time
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPSConnection
+from pathlib import Path
 from threading import Event, Timer
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 from typing import Protocol as TypingProtocol
@@ -185,7 +186,8 @@ class Redfish:
         if url.scheme != "https" or not url.netloc or "@" in url.netloc:
             raise BmcError("bmc_url is not https://HOST")
         try:
-            self._context = _context(self.login.ca_file, self.verify)
+            changed_at = Path(self.login.ca_file).stat().st_mtime_ns if self.login.ca_file else 0
+            self._context = _context(self.login.ca_file, self.verify, changed_at)
         except OSError as e:
             raise BmcError("bmc_ca_file {}: {}".format(self.login.ca_file, e.strerror or e)) from e
         self._host, self._root = url.netloc, url.path.rstrip("/")
@@ -282,8 +284,8 @@ class Redfish:
 
 
 @functools.lru_cache(maxsize=None)
-def _context(ca_file: str, verify: bool) -> ssl.SSLContext:
-    """Shared by the BMCs of a run: to load the authorities of a controller takes 30 ms."""
+def _context(ca_file: str, verify: bool, _changed_at: int) -> ssl.SSLContext:
+    """Shared by the BMCs of a run: to load the authorities of a controller takes 30 ms. A file that was replaced is read again."""
     context = ssl.create_default_context(cafile=ca_file or None)
     if not verify:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
+from clusterctl.adapters.in_place import is_written_in_place
 from clusterctl.model.errors import PathError, RunDirectoryGoneError, StoreError
 
 if TYPE_CHECKING:
@@ -189,12 +190,16 @@ def given_output(path: Path | None) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when the block ends without an error: complete and synced to disk.
+    """A file that takes the place of `path` when the block ends without an error: complete and synced to disk. A device or a pipe is written to.
 
     Raises:
         StoreError: it cannot be written; the old content stays.
     """
     with _store_errors(path):
+        if is_written_in_place(path):
+            with path.open("wb") as file:
+                yield file
+            return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
@@ -108,6 +109,19 @@ def tools(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Files, which the shell lists itself."""
     return [CompletionItem(incomplete, type="file")]
+
+
+@silent
+def files_behind_at(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files behind a label (`prod@FILE`, `@FILE`), which no shell lists; without `@`, the shell's own."""
+    label, at, path = incomplete.rpartition("@")
+    if not at:
+        return files(_ctx, _param, incomplete)
+    typed = Path(path)
+    folder, start = (typed, "") if not path or path.endswith("/") else (typed.parent, typed.name)
+    before = label + at + path.removesuffix(start)
+    found = sorted(p for p in folder.expanduser().iterdir() if p.name.startswith(start))
+    return [CompletionItem(before + p.name + "/" * p.is_dir()) for p in found]
 
 
 @silent

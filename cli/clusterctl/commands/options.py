@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
-from click.shell_completion import CompletionItem
 
 from clusterctl.adapters import config as config_module
 from clusterctl.commands import complete
@@ -25,7 +24,7 @@ def inventory_option(function: F) -> F:
         multiple=True,
         metavar="PATH",
         help="Inventory layer; repeat, common first.",
-        shell_complete=lambda _ctx, _param, incomplete: [CompletionItem(incomplete, type="file")],
+        shell_complete=complete.files,
     )(function)
 
 
@@ -39,14 +38,29 @@ def limit_option(function: F) -> F:
 def extra_vars_option(function: F) -> F:
     """`-e`, as Ansible's own."""
     text = "Variables over all others: NAME=VALUE, JSON or @FILE. Never secrets: they are recorded."
-    return click.option("-e", "--extra-vars", multiple=True, metavar="VARS", help=text)(function)
+    return click.option("-e", "--extra-vars", multiple=True, metavar="VARS", help=text, shell_complete=complete.files_behind_at)(function)
 
 
 def vault_option(function: F) -> F:
     """`--vault-id` and `--vault-password-file`, as Ansible's own: every Ansible of the command gets them."""
     text = "Vault password file; ANSIBLE_VAULT_PASSWORD_FILE works, too."
-    by_file = click.option("--vault-password-file", metavar="FILE", help="As Ansible's own.", expose_value=False, callback=_hand_on_file)
-    by_id = click.option("--vault-id", "vault_ids", multiple=True, metavar="[LABEL@]FILE", help=text, callback=_hand_on_ids)
+    by_file = click.option(
+        "--vault-password-file",
+        metavar="FILE",
+        help="As Ansible's own.",
+        expose_value=False,
+        callback=_hand_on_file,
+        shell_complete=complete.files,
+    )
+    by_id = click.option(
+        "--vault-id",
+        "vault_ids",
+        multiple=True,
+        metavar="[LABEL@]FILE",
+        help=text,
+        callback=_hand_on_ids,
+        shell_complete=complete.files_behind_at,
+    )
     return by_id(by_file(function))
 
 

@@ -13,7 +13,7 @@ from clusterctl.model.measurement_series import MeasurementSeries  # noqa: TC001
 from clusterctl.model.rack_condition import RackCondition  # noqa: TC001
 from clusterctl.model.state import State  # noqa: TC001
 from clusterctl.model.verdict import ReasonKind  # noqa: TC001
-from clusterctl_validators.finding import Finding  # noqa: TC001
+from clusterctl_validators.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,19 @@ class RunSummary:
     status: str
 
 
+@dataclass(frozen=True)
+class ReportedFinding(Finding):
+    """A finding that is not good, with its codes.
+
+    Attributes:
+        component: what it is about; empty where the check does not state it.
+        next_action: what to do first; empty where only the hint states it.
+    """
+
+    component: str = ""
+    next_action: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class NewestFindings:
     """The newest validation of a node.
@@ -129,7 +142,7 @@ class NewestFindings:
     status: str
     detail: str
     counts: dict[str, int]
-    not_good: tuple[Finding, ...]
+    not_good: tuple[ReportedFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)

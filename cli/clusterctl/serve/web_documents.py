@@ -10,7 +10,7 @@ from clusterctl.core.capacity import capacity_of, gpu_capacity_of
 from clusterctl.core.finding_hint import named_hint
 from clusterctl.core.listed_nodes import listed_nodes
 from clusterctl.core.recorded_parts import recorded_parts
-from clusterctl.core.repairs import repair_of_result
+from clusterctl.core.repairs import repair_of_finding, repair_of_result
 from clusterctl.model.node_story import shown_status
 from clusterctl.model.state import State
 from clusterctl.model.web_documents import (
@@ -20,12 +20,13 @@ from clusterctl.model.web_documents import (
     ListedRack,
     NewestFindings,
     NodeDocument,
+    ReportedFinding,
     RunDocument,
     RunNode,
     RunSummary,
     UnfinishedRun,
 )
-from clusterctl_validators.finding import GOOD
+from clusterctl_validators.finding import GOOD, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -102,8 +103,14 @@ def _findings(found: NodeFindings | None) -> NewestFindings | None:
     if found is None:
         return None
     counts: Mapping[str, int] = Counter(f.outcome.value for f in found.findings)
-    bad = (replace(f, hint=named_hint(f, found.node)) for f in found.findings if f.outcome not in GOOD)
-    return NewestFindings(found.status.value, found.detail, dict(counts), tuple(bad))
+    bad = tuple(_reported(f, found.node) for f in found.findings if f.outcome not in GOOD)
+    return NewestFindings(found.status.value, found.detail, dict(counts), bad)
+
+
+def _reported(finding: Finding, node: str) -> ReportedFinding:
+    repair = repair_of_finding(finding)
+    named = vars(replace(finding, hint=named_hint(finding, node)))
+    return ReportedFinding(**named, component=repair.component or "", next_action=repair.next_action or "")
 
 
 def run_summary(run: RunRow, unfinished: Collection[str]) -> RunSummary:

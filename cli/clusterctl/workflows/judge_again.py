@@ -18,7 +18,7 @@ from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.judging.not_proven import not_proven
 from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.core.gates.subject import subject_of
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, UsageProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +69,7 @@ def judge_stored(
     """Judge the run in `directory`; `load` resolves host patterns to nodes, None takes the profiles stored with the run.
 
     Raises:
+        UsageProblemError: the run did not measure `gate`.
         ConfigError: the directory holds no burn-in, a gate of it is not registered here, a profile is invalid, or a node is no
             longer in the inventory.
     """
@@ -76,7 +77,7 @@ def judge_stored(
     records = read_all(directory)
     if gate and gate not in header.gates:
         hint = f"it has: {', '.join(header.gates)}; all gates: {', '.join(gate_names())}"
-        raise ConfigError(detail=f"the run has no gate {gate!r}", hint=hint)
+        raise UsageProblemError(detail=f"the run has no gate {gate!r}", hint=hint)
     for name in header.gates:
         gate_named(name)
     nodes = header.stored_nodes() if load is None else _today(header, load)

@@ -12,9 +12,9 @@ from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.judging.group_findings import group_findings
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.judging.not_proven import not_proven
-from clusterctl.core.gates.registry import gate_named, gate_names
+from clusterctl.core.gates.registry import gate_named, gate_names, require_known
 from clusterctl.core.gates.subject import subject_of
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, RawRecord
 from clusterctl.model.level import LEVELS, Level
@@ -34,9 +34,17 @@ def judge_given(directory: Path, nodes: Sequence[Node], level: Level, *, gate: s
     """Judge what is in `directory` as if `burnin` had printed it at `level`. A node without an output that others have gets could-not-run.
 
     Raises:
+        UsageProblemError: `gate` is unknown, or no node has an output of it.
         ConfigError: an output is of no node of the target, or of no gate that one command on one node measures in its own time, or a profile is invalid.
     """
-    outputs = [o for o in read_outputs(directory) if gate in ("", o.gate)]
+    if gate:
+        require_known((gate,))
+    found = read_outputs(directory)
+    outputs = [o for o in found if gate in ("", o.gate)]
+    if not outputs:
+        raise UsageProblemError(
+            detail=f"{directory} has no output of {gate}", hint=f"it has outputs of: {', '.join(sorted({o.gate for o in found}))}"
+        )
     unknown = sorted({o.node for o in outputs} - {n.name for n in nodes})
     if unknown:
         raise ConfigError(

@@ -10,7 +10,7 @@ import pytest
 
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.main import call
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.workflows.judge_given import judge_given
@@ -120,6 +120,15 @@ def test_a_load_whose_time_nobody_knows_is_not_judged(tmp_path: Path, gate: str)
 def test_one_gate_of_several(tmp_path: Path) -> None:
     give(tmp_path, n1__dcgm_diag_json=diagnostic(1), n1__vendor_diag_log="PASS\n")
     assert {r.gate for r in judged(tmp_path, node("n1"), gate="vendor_diag")["n1"]} == {"vendor_diag"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"), [("vendor_dia", "unknown gate 'vendor_dia'"), ("vendor_diag", "has no output of vendor_diag")]
+)
+def test_a_gate_that_none_of_them_has_is_a_usage_error(tmp_path: Path, gate: str, message: str) -> None:
+    give(tmp_path, n1__dcgm_diag_json=diagnostic(1))
+    with pytest.raises(UsageProblemError, match=message):
+        judged(tmp_path, node("n1"), gate=gate)
 
 
 def test_the_simulated_diagnostic_has_the_tests_that_are_required(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from clusterctl.adapters.store import Store
 from clusterctl.core.admission.record import gates_of
 from clusterctl.core.gates.subject import subject_of
-from clusterctl.model.errors import ConfigError, UsageProblemError
+from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.state import State
@@ -64,5 +64,6 @@ def test_a_gate_outside_of_the_level_is_a_usage_error() -> None:
     with pytest.raises(UsageProblemError, match="nccl_group is not in the level quick of n1") as caught:
         require_in_level(subjects, "quick", ["dcgm_diag", "nccl_group"])
     assert "--level standard has it" in caught.value.hint
-    with pytest.raises(ConfigError):
+    with pytest.raises(UsageProblemError, match="unknown gate 'nccl_grup'") as caught:
         require_in_level(subjects, "quick", ["nccl_grup"])
+    assert "nccl_group" in caught.value.hint

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from clusterctl.main import call
 from clusterctl.serve.api import BASE, ENDPOINTS
 from clusterctl.serve.openapi import openapi_document
 from clusterctl.serve.progress_events import EVENTS_PATH
@@ -15,6 +17,8 @@ from support.asgi import Answer, ask
 from support.web_site import BAD, FIRST, NODE, SECOND, app_of, write_site
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clusterctl.serve.guard import Guard
 
 DOCUMENT = openapi_document("0.1.0")
@@ -79,3 +83,12 @@ def test_a_wrong_answer_does_not_match(app: Guard) -> None:
 
 def test_the_document_is_served(app: Guard) -> None:
     assert ask(app, "/openapi.json").json() == {**DOCUMENT, "info": ask(app, "/openapi.json").json()["info"]}
+
+
+def test_findings_have_the_codes_of_the_history_of_their_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_site(tmp_path)
+    (found,) = ask(app_of(tmp_path), f"{BASE}/nodes/{BAD}").json()["findings"]["not_good"]
+    assert call(["--state-dir", str(tmp_path), "history", BAD, "-o", "json"]) == 0
+    (recorded,) = json.loads(capsys.readouterr().out)["findings"]["not_good"]
+    assert {k: found[k] for k in recorded if k != "hint"} == {k: v for k, v in recorded.items() if k != "hint"}
+    assert found["component"]

@@ -10,9 +10,11 @@ import pytest
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl_tools import redfish
 from clusterctl_tools.redfish import BmcAnswer, BmcError, BmcRequest, Redfish, RefusedError
+from support import bmc_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 ACCESS = BmcAccess("r12-n01", "https://192.0.2.1/base", "user", "planted")
 SETTINGS = "/redfish/v1/Systems/1/Bios/Settings"
@@ -33,6 +35,14 @@ def served(monkeypatch: pytest.MonkeyPatch, *answers: BmcAnswer) -> tuple[Redfis
 
 def busy(retry_after: str = "") -> BmcAnswer:
     return BmcAnswer(503, "Service Unavailable", b"", {"retry-after": retry_after} if retry_after else {})
+
+
+def test_a_file_of_authorities_that_was_replaced_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bmc_service.new_box(monkeypatch)
+    for _ in range(2):
+        with bmc_service.served(tmp_path) as (url, ca_file):
+            login = BmcAccess("r12-n01", url, bmc_service.USER, bmc_service.PASSWORD, str(ca_file))
+            assert Redfish(login, 5.0).get("/redfish/v1/")["RedfishVersion"]
 
 
 @pytest.mark.parametrize(("asked", "pause_s"), [("", 1.0), ("3", 3.0), ("600", 5.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0), ("-1", 1.0)])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.gate_class import faults_of, origin_of
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, UsageProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Files of this package, in the order in which their gates run within their scope.
 _FILES = (
@@ -66,6 +69,19 @@ def gate_named(name: str) -> Gate[Any]:
             hint=f"gates: {', '.join(gate_names())}; a site's own gate needs its package installed, or its module under `gates:` in clusterctl.yml",
         )
     return _gates[name]
+
+
+def require_known(names: Iterable[str]) -> None:
+    """Refuse a word of a command line that names no gate.
+
+    Raises:
+        UsageProblemError: no gate is registered under it.
+    """
+    try:
+        for name in names:
+            gate_named(name)
+    except ConfigError as e:
+        raise UsageProblemError(detail=str(e), hint=e.hint) from e
 
 
 def all_gates() -> tuple[Gate[Any], ...]:

@@ -18,7 +18,7 @@ from clusterctl.core.gates.planning.gate_plan import SECOND, GatePlan, part_name
 from clusterctl.core.gates.planning.group_steps import ALL, REST, search_rung
 from clusterctl.core.gates.planning.header import FILE, header_of
 from clusterctl.core.gates.planning.step import BurnInPart
-from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
+from clusterctl.core.gates.registry import all_gates, gate_named, gate_names, require_known
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
@@ -54,9 +54,10 @@ def require_in_level(subjects: Sequence[Subject], level: str, gates: Sequence[st
     """Refuse gates that would not be measured on every node that is judged: a burn-in that ran nothing proves nothing.
 
     Raises:
-        UsageProblemError: a gate is not in the level of such a node.
-        ConfigError: a gate or level is unknown.
+        UsageProblemError: a gate is unknown, or not in the level of such a node.
+        ConfigError: the level is unknown.
     """
+    require_known(gates)
     chosen = level_named(level)
     for gate in (gate_named(name) for name in gates):
         without = [s.name for s in subjects if not s.partner and gate.name not in s.profile.levels[chosen]]

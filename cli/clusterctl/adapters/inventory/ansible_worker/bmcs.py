@@ -14,6 +14,7 @@ _ACCOUNT = {"url": "bmc_url", "user": "bmc_user", "password": "bmc_password", "c
 _READONLY = {"readonly_user": "bmc_readonly_user", "readonly_password": "bmc_readonly_password"}
 FIELDS = {**_ACCOUNT, **_READONLY}
 _NEEDED = ("url", "user", "password")
+_HOW_TO_SET = "declare it for the node or its group, a password encrypted by ansible-vault (docs/how-to/power-and-bmc.md)"
 
 
 def bmcs(session: Session, hosts: list[Any]) -> dict[str, Any]:
@@ -31,5 +32,5 @@ def _access(session: Session, variables: InventoryVariables, host: Any) -> dict[
     found = {field: text for field, name in FIELDS.items() if (text := (texts | others).get(name)) is not None}
     missing = [FIELDS[f] for f in _NEEDED if not found.get(f)]
     if missing:
-        return {"problem": f"{', '.join(missing)} not set"}
+        return {"problem": f"{', '.join(missing)} not set: {_HOW_TO_SET}"}
     return {**found, "readonly_problem": readonly_problem}
