@@ -121,9 +121,8 @@ def status(ctx: click.Context, target: str | None, output: str) -> None:
     paths = _paths(ctx)
     nodes = rack.status(paths, lab_rack(target) if target else None)
     if not nodes:
-        messages.note(
-            f"no node of {target or 'any rack'} is in the lab of {paths.root.parent}; `clusterctl lab up {target or 'rack-12'}` starts some"
-        )
+        lab = f"the lab of {paths.root.parent}"
+        messages.note(f"{target}: no node of it is in {lab}" if target else f"{lab} has no nodes; `clusterctl lab up rack-12` starts some")
     show.show_status(nodes, output)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterctl.model.errors import PathError
 from clusterctl_lab import containers, fault_injection, faults, fresh_installer, inventory_layer, node_hardware, ssh_keys
 from clusterctl_lab.bmc import server_process
 from clusterctl_lab.host_requirements import check_host
@@ -161,7 +162,10 @@ def _sync_inventory_and_bmcs(paths: LabPaths) -> None:
 @contextmanager
 def _locked(paths: LabPaths) -> Iterator[None]:
     """Let only one `lab` command at a time change a lab."""
-    paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as e:
+        raise PathError(path=paths.root, detail=e.strerror, hint="choose another folder with --state-dir") from e
     with (paths.root / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

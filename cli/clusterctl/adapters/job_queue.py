@@ -101,6 +101,7 @@ class JobQueue:
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
         conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        await _require_server(url, conninfo)
         app = App(connector=PsycopgConnector(conninfo=conninfo, min_size=1, max_size=4, timeout=_CONNECT_S))
         try:
             with _as_queue_errors(url):
@@ -219,6 +220,17 @@ def _as_queue_errors(url: str) -> Iterator[None]:
         yield
     except exceptions.ConnectorException as e:
         raise _queue_error(url, e) from e
+
+
+async def _require_server(url: str, conninfo: str) -> None:
+    """A pool of connections tries for its whole time limit, and keeps the reason of the server to itself."""
+    from psycopg import AsyncConnection, Error  # noqa: PLC0415 an extra
+
+    try:
+        connection = await AsyncConnection.connect(conninfo, connect_timeout=_CONNECT_S)
+    except Error as e:
+        raise _queue_error(url, e) from e
+    await connection.close()
 
 
 def _queue_error(url: str, error: Exception) -> QueueError:

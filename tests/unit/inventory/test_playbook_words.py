@@ -10,7 +10,7 @@ import pytest
 from clusterctl.adapters.ansible.vault_passwords import hand_on_vault_ids
 from clusterctl.adapters.inventory.playbook_words import PlaybookWords, read_playbook_words
 from clusterctl.adapters.inventory.wire import Refusal
-from clusterctl.model.errors import ConfigError, UsageProblemError
+from clusterctl.model.errors import UsageProblemError
 from clusterctl.workflows.provision.ansible_words import extra_vars_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_options_that_cannot_be_handed_on_are_usage_errors(words: str, option: s
 
 
 def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(ConfigError, match="unrecognized arguments: --nope"):
+    with pytest.raises(UsageProblemError, match="unrecognized arguments: --nope"):
         read_playbook_words(["--nope"])
 
 

@@ -81,10 +81,19 @@ def test_options_for_new_nodes_are_reported_where_the_nodes_are_not_new() -> Non
     assert rack._without_effect(nodes, [], healthy=True, real_time=1, fresh=True) == ""
 
 
+def test_a_lab_that_cannot_have_a_folder_is_a_path_that_cannot_be_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rack, "check_host", lambda: None)
+    assert folder.is_dir()
+    assert call(["--state-dir", "/proc/x", "lab", "up", "rack-9"]) == 3
+    assert "error: /proc/x/lab: No such file or directory\nhint: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", ["down", "status"])
 def test_a_lab_without_nodes_is_named_and_nothing_is_created(folder: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["lab", verb, "rack-9"]) == 0
-    assert f"no node of rack-9 is in the lab of {folder / '.clusterctl'}" in capsys.readouterr().err.replace("of it", "of rack-9")
+    assert f"rack-9: no node of it is in the lab of {folder / '.clusterctl'}" in capsys.readouterr().err
     assert list(folder.iterdir()) == []
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from clusterctl import main
+from clusterctl.adapters.job_queue import JobQueue
 from clusterctl.adapters.store import Store
+from clusterctl.model.errors import QueueError
 from clusterctl.model.provision import Note
 from clusterctl.model.records import RunRow
 from clusterctl.model.shard import RunsOverview, Shard, ShardState, Worker
@@ -159,3 +163,16 @@ def test_what_no_worker_has_taken_can_be_cancelled(tmp_path: Path, capsys: pytes
 def test_an_order_is_cancelled_as_a_whole(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["provision", *words, "--cancel", "o1"]) == 2
     assert "--cancel takes an order only" in capsys.readouterr().err
+
+
+def test_a_server_that_does_not_answer_is_reported_at_once_with_its_reason() -> None:
+    pytest.importorskip("procrastinate")
+
+    async def opened() -> None:
+        async with JobQueue.open("postgresql+psycopg://u@127.0.0.1:1/x"):
+            pass
+
+    began = time.monotonic()
+    with pytest.raises(QueueError, match=r"connection to server at .* port 1 failed: Connection refused"):
+        asyncio.run(opened())
+    assert time.monotonic() - began < 5

@@ -32,7 +32,7 @@ def read_playbook_words(words: Sequence[str]) -> PlaybookWords:
     """Read them; without words, nothing is started.
 
     Raises:
-        ConfigError: ansible-playbook has no such option.
+        UsageProblemError: ansible-playbook has no such option.
     """
     if not words:
         return PlaybookWords()

@@ -39,6 +39,7 @@ class Failure(StrEnum):
 
     UNKNOWN_TARGET = "unknown_target"
     CONFIG = "config"
+    USAGE = "usage"
     INVALID = "invalid"
 
 

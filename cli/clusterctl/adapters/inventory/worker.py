@@ -15,7 +15,7 @@ from clusterctl.adapters.ansible.environment import minimal_environment
 from clusterctl.adapters.inventory.invalid import spec_invalid_error
 from clusterctl.adapters.inventory.kept import ask_kept_inventory, keep_inventory
 from clusterctl.adapters.inventory.wire import Failure
-from clusterctl.model.errors import ClusterctlError, ConfigError, UnknownTargetError
+from clusterctl.model.errors import ClusterctlError, ConfigError, UnknownTargetError, UsageProblemError
 from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def _error(error: Mapping[str, Any], request: WorkerRequest) -> ClusterctlError:
             return UnknownTargetError(target=error["target"], near=error["near"], layers=", ".join(request.layers))
         case Failure.CONFIG:
             return ConfigError(detail=error["detail"], hint=error["hint"])
+        case Failure.USAGE:
+            return UsageProblemError(detail=error["detail"], hint=error["hint"])
         case Failure.INVALID:
             return spec_invalid_error(Problem.from_dict(p) for p in error["problems"])
 

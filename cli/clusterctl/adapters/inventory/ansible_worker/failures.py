@@ -43,6 +43,11 @@ def config_failure(detail: str, hint: str = "") -> WorkerError:
     return WorkerError(Failure.CONFIG, detail=detail, hint=hint)
 
 
+def usage_failure(detail: str, hint: str) -> WorkerError:
+    """A word of the command line cannot be meant."""
+    return WorkerError(Failure.USAGE, detail=detail, hint=hint)
+
+
 def invalid(problems: tuple[Problem, ...]) -> WorkerError:
     """The declared state is invalid."""
     return WorkerError(Failure.INVALID, problems=[p.to_dict() for p in problems])

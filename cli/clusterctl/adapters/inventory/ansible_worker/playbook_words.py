@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ansible.cli.playbook import PlaybookCLI
 
-from clusterctl.adapters.inventory.ansible_worker.failures import config_failure
+from clusterctl.adapters.inventory.ansible_worker.failures import usage_failure
 from clusterctl.adapters.inventory.wire import Refusal
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
     parser = cli.parser
 
     def refuse(message: str) -> NoReturn:
-        raise config_failure(f"options of ansible-playbook: {message}", "`ansible-playbook --help` lists them")
+        raise usage_failure(f"options of ansible-playbook: {message}", "`ansible-playbook --help` lists them")
 
     parser.error = refuse
     try:

@@ -17,7 +17,14 @@ from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
 from clusterctl.adapters.given_file import encoding_problem
-from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_message, from_ansible, invalid, is_placed
+from clusterctl.adapters.inventory.ansible_worker.failures import (
+    config_failure,
+    error_message,
+    from_ansible,
+    invalid,
+    is_placed,
+    usage_failure,
+)
 from clusterctl.adapters.inventory.ansible_worker.origins import where
 from clusterctl.adapters.inventory.ansible_worker.sources import SourceManager
 from clusterctl.model.problem import merge, shown_path
@@ -106,9 +113,11 @@ def _with_extra_vars(loader: Any, inventory: Any) -> Any:
     try:
         variables = VariableManager(loader=loader, inventory=inventory)
     except AnsibleError as e:
-        raise from_ansible(e, f"correct the value of -e: {_EXTRA_VARS}") from e
+        failure = from_ansible(e, f"correct the value of -e: {_EXTRA_VARS}")
+        of_a_file = any(value.startswith("@") for value in context.CLIARGS["extra_vars"])
+        raise failure if of_a_file else usage_failure(**failure.values) from e
     if unnamed := next((str(variables.extra_vars[n]) for n in ("_raw_params", "") if n in variables.extra_vars), ""):
-        raise config_failure(f"--extra-vars: {unnamed!r} sets no variable", _EXTRA_VARS)
+        raise usage_failure(f"--extra-vars: {unnamed!r} sets no variable", _EXTRA_VARS)
     return variables
 
 
