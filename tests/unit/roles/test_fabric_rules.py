@@ -1,4 +1,4 @@
-"""Contradictions: the rules of roce, infiniband and nvlink_domain, as the roles assert them and `clusterctl profile check` reports them."""
+"""Contradictions: the rules of roce, infiniband, nvlink_domain and hardware, as the roles assert them and `clusterctl profile check` reports them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from support.roles import ROOT, load_role
 
 CASES = [
     pytest.param(role, case, id=f"{role}-{name}")
-    for role in ("roce", "infiniband", "nvlink_domain")
+    for role in ("roce", "infiniband", "nvlink_domain", "hardware")
     for name, case in load_yaml((ROOT / "tests" / "cases" / "fabric_rules" / f"{role}.yml").read_text()).items()
 ]
-RULES = {role: filter_plugin(f"{role}_rules") for role in ("roce", "infiniband", "nvlink_domain")}
+RULES = {role: filter_plugin(f"{role}_rules") for role in ("roce", "infiniband", "nvlink_domain", "hardware")}
 DEFAULTS = {role: load_role(ROOT / "roles" / role).defaults for role in RULES}
 
 

@@ -89,11 +89,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "folder": ("monitoring", {"monitoring_textfile_dir": "metrics"}, "an absolute path"),
     "negative": ("hardware", {"hardware_gpus": -1}, "hardware_gpus: -1 is negative"),
-    "hca declared twice": ("hardware", {"hardware_hcas": [HCAS[0], HCAS[0]], "hardware_gpus": 8}, "lists a port of a device twice"),
+    "hca declared twice": ("hardware", {"hardware_hcas": [HCAS[0], HCAS[0]], "hardware_gpus": 8}, "mlx5_0 port 1 is declared twice"),
     "one address of two hcas": (
         "hardware",
         {"hardware_hcas": [{**HCAS[0], "pci": "0000:ff:1f.7"}, {**HCAS[1], "pci": "0000:ff:1f.7"}], "hardware_gpus": 8},
-        "an address is declared twice",
+        "hardware_hcas[1].pci: 0000:ff:1f.7 is already the address of",
     ),
     # Accepted as input: the planes of an adapter are ports of one device, at one address. This machine has no such adapter.
     "planes of one hca": (
@@ -101,7 +101,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"hardware_hcas": [{**HCAS[0], "pci": "0000:ff:1f.7", "port": p} for p in (3, 6)], "hardware_gpus": 8},
         "no network adapter at 0000:ff:1f.7",
     ),
-    "gpu of an hca": ("hardware", {"hardware_hcas": HCAS, "hardware_gpus": 4}, "gpu 4 is out of range; hardware_gpus is 4"),
+    "gpu of an hca": (
+        "hardware",
+        {"hardware_hcas": HCAS, "hardware_gpus": 4},
+        "hardware_hcas[4].gpu: 4 is out of range; hardware_gpus is 4",
+    ),
     "rate of an hca": (
         "hardware",
         {"hardware_hcas": [{"name": "mlx5_0", "link_layer": "InfiniBand"}]},
