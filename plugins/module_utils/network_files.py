@@ -60,7 +60,8 @@ def stanzas_of(files: Mapping[str, str]) -> list[Stanza]:
             found += _ifcfg(path, text)
     ours = [(path, text) for path, text in files.items() if path.startswith(ifupdown_files.FOLDER)]
     found += [
-        Stanza("ifupdown", s.file, s.line, names=(s.name,), dhcp=s.dynamic, addresses=s.addresses) for s in ifupdown_files.iface_stanzas(ours)
+        Stanza("ifupdown", s.file, s.line, names=(s.name,), dhcp=s.dynamic, addresses=s.addresses)
+        for s in ifupdown_files.iface_stanzas(ours)
     ]
     return found
 

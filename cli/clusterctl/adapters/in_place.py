@@ -1,4 +1,4 @@
-"""Which paths are written to as they are. All others are replaced by a complete file, so that no reader sees half of one."""
+"""Which paths are written to as they are. All others are replaced by a complete file, so that no reader gets half of one."""
 
 from __future__ import annotations
 

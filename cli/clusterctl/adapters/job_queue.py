@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import make_url
 
 from clusterctl.adapters.store.database_urls import without_password
+from clusterctl.adapters.store.error_hints import hint_for
 from clusterctl.model.errors import QueueError, UsageProblemError
 from clusterctl.model.shard import ShardState
 
@@ -235,4 +236,5 @@ async def _require_server(url: str, conninfo: str) -> None:
 
 def _queue_error(url: str, error: Exception) -> QueueError:
     cause = str(error.__cause__ or error).strip().splitlines()
-    return QueueError(path=without_password(url), detail=cause[0] if cause else type(error).__name__)
+    detail = cause[0] if cause else type(error).__name__
+    return QueueError(path=without_password(url), detail=detail, hint=f"{hint_for('postgresql', detail)}; what is queued stays queued")

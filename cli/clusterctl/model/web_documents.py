@@ -122,10 +122,12 @@ class ReportedFinding(Finding):
 
     Attributes:
         component: what it is about; empty where the check does not state it.
+        component_name: which one, where it is not a part of the node; empty otherwise.
         next_action: what to do first; empty where only the hint states it.
     """
 
     component: str = ""
+    component_name: str = ""
     next_action: str = ""
 
 

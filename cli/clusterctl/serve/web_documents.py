@@ -108,9 +108,8 @@ def _findings(found: NodeFindings | None) -> NewestFindings | None:
 
 
 def _reported(finding: Finding, node: str) -> ReportedFinding:
-    repair = repair_of_finding(finding)
     named = vars(replace(finding, hint=named_hint(finding, node)))
-    return ReportedFinding(**named, component=repair.component or "", next_action=repair.next_action or "")
+    return ReportedFinding(**(named | repair_of_finding(finding).to_json()))
 
 
 def run_summary(run: RunRow, unfinished: Collection[str]) -> RunSummary:

@@ -34,7 +34,7 @@ _POSTGRESQL = (
     ("invalid sslmode value", "sslmode is disable, allow, prefer, require, verify-ca or verify-full; use verify-full"),
     ("invalid connection option", "correct the parameter in database_url: https://www.postgresql.org/docs/current/libpq-connect.html"),
     ("resolve host", "correct the host in database_url, or look why this machine cannot resolve it"),
-    ("permission denied", "grant the user of database_url access to the tables"),
+    ("permission denied", "grant the user of database_url the right to create, read and write tables"),
     ("read-only transaction", "database_url names a standby: name the primary"),
     ("connect", "check that the server of database_url runs and that this user can log in"),
 )
