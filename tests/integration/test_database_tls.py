@@ -12,7 +12,7 @@ from sqlalchemy import text
 from clusterctl.adapters.job_queue import JobQueue
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect
-from clusterctl.model.errors import StoreError
+from clusterctl.model.errors import QueueError, StoreError
 from clusterctl.model.shard import Shard
 from support.certificates import Certificates
 from support.postgres import Server, binaries, restartable
@@ -107,6 +107,29 @@ def test_what_does_not_fit_is_refused_with_the_next_action(tls: TlsServer, chang
     with pytest.raises(StoreError, match=message) as caught:
         Store.open(tls.url(**GOOD | changed))
     assert hint in caught.value.hint
+
+
+def test_the_one_of_several_servers_that_answers_is_used_for_record_and_queue(plain: Server) -> None:
+    url = f"postgresql+psycopg://{USER}@/postgres?host=127.0.0.1:1&host=127.0.0.1:{plain.port}&target_session_attrs=read-write"
+    with Store.open(url) as store:
+        assert store.nodes() == ()
+
+    async def queue() -> None:
+        async with JobQueue.open(url) as jobs:
+            await jobs.add(())
+
+    asyncio.run(queue())
+
+
+def test_the_queue_has_the_next_action_of_the_database(tls: TlsServer) -> None:
+    async def queue() -> None:
+        async with JobQueue.open(tls.url(**GOOD | {"sslrootcert": "other.pem"})):
+            pass
+
+    with pytest.raises(QueueError, match="certificate verify failed") as caught:
+        asyncio.run(queue())
+    assert "authority that signed the certificate of the server" in caught.value.hint
+    assert caught.value.hint.endswith("; what is queued stays queued")
 
 
 def test_a_server_without_tls_is_refused(plain: Server) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import make_url
 
-from clusterctl.adapters.store.database_urls import without_password
+from clusterctl.adapters.store.database_urls import connection_string, without_password
 from clusterctl.adapters.store.error_hints import hint_for
 from clusterctl.model.errors import QueueError, UsageProblemError
 from clusterctl.model.shard import ShardState
@@ -101,7 +101,7 @@ class JobQueue:
         for name in ("procrastinate", "psycopg.pool"):  # what happens to shards is reported by the handler, the rest by errors
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
-        conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        conninfo = connection_string(url)
         await _require_server(url, conninfo)
         app = App(connector=PsycopgConnector(conninfo=conninfo, min_size=1, max_size=4, timeout=_CONNECT_S))
         try:
@@ -237,4 +237,4 @@ async def _require_server(url: str, conninfo: str) -> None:
 def _queue_error(url: str, error: Exception) -> QueueError:
     cause = str(error.__cause__ or error).strip().splitlines()
     detail = cause[0] if cause else type(error).__name__
-    return QueueError(path=without_password(url), detail=detail, hint=f"{hint_for('postgresql', detail)}; what is queued stays queued")
+    return QueueError(path=without_password(url), detail=detail, hint=hint_for("postgresql", detail))

@@ -250,9 +250,7 @@ class QueueError(ClusterctlError):
     """The queue on the store's database cannot be used."""
 
     template = "cannot use the queue in {path}: {detail}"
-    hint_template = (
-        "check that the server of database_url runs and that this user can log in and create tables; what is queued stays queued"
-    )
+    hint_template = "{hint}; what is queued stays queued"
     exit_code = ExitCode.UNEXPECTED
 
 

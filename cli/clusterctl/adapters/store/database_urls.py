@@ -44,3 +44,12 @@ def server_and_database(url: str) -> str:
     hosts = ",".join(parsed.normalized_query.get("host", ())) or parsed.host or ""
     ports = ",".join(parsed.normalized_query.get("port", ())) or str(parsed.port or "")
     return f"{hosts}:{ports}/{parsed.database or ''}"
+
+
+def connection_string(url: str) -> str:
+    """A URL of PostgreSQL for libpq, as the store's own driver hands it on: libpq has no `host=NAME:PORT` for each of several servers."""
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415 an extra
+
+    parsed = make_url(url)
+    _, parameters = parsed.get_dialect()().create_connect_args(parsed)
+    return make_conninfo(**parameters)
