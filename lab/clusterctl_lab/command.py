@@ -10,6 +10,7 @@ from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.terminal import messages, out
+from clusterctl.terminal.names import counted
 from clusterctl_lab import fault_injection, faults, ghosts, image, node_hardware, rack, resolve_command
 from clusterctl_lab import view as show
 from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
@@ -107,7 +108,9 @@ def down(ctx: click.Context, target: str) -> None:
     """Remove the nodes of TARGET, their network and their BMCs; they leave the pool, and nothing of them is proven any more."""
     paths = _paths(ctx)
     removed = rack.down(paths, lab_rack(target))
-    messages.note(f"{target}: {len(removed)} nodes removed" if removed else f"{target}: no node of it is in the lab of {paths.root.parent}")
+    messages.note(
+        f"{target}: {counted(len(removed), 'node')} removed" if removed else f"{target}: no node of it is in the lab of {paths.root.parent}"
+    )
     if text := ghosts.without_ghosts(load_config(ctx, gates=False), removed):
         messages.note(f"{target}: {text}")
 
