@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import make_url
 
 from clusterctl.adapters.store.database_urls import connection_string, without_password
-from clusterctl.adapters.store.error_hints import hint_for
+from clusterctl.adapters.store.error_hints import database_hint
 from clusterctl.model.errors import QueueError, UsageProblemError
 from clusterctl.model.shard import ShardState
 
@@ -237,4 +237,4 @@ async def _require_server(url: str, conninfo: str) -> None:
 def _queue_error(url: str, error: Exception) -> QueueError:
     cause = str(error.__cause__ or error).strip().splitlines()
     detail = cause[0] if cause else type(error).__name__
-    return QueueError(path=without_password(url), detail=detail, hint=hint_for("postgresql", detail))
+    return QueueError(path=without_password(url), detail=detail, hint=database_hint("postgresql", detail))

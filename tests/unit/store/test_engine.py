@@ -113,7 +113,7 @@ def test_no_message_has_a_secret_of_the_url(given: str, capsys: pytest.CaptureFi
     ("url", "place"),
     [
         ("postgresql+psycopg://alice:x@db.example.net/clusterctl", "db.example.net:/clusterctl"),
-        ("postgresql+psycopg://bob@db.example.net/clusterctl?sslmode=verify-full&sslcert=/home/bob/cert.pem", "db.example.net:/clusterctl"),
+        ("postgresql+psycopg://bob@db.example.net/clusterctl?sslmode=verify-full&sslcert=bob.pem", "db.example.net:/clusterctl"),
         ("postgresql+psycopg://db.example.net:6432/clusterctl?password=secret", "db.example.net:6432/clusterctl"),
         ("postgresql+psycopg://u@/clusterctl?host=a:5432&host=b:5433&sslmode=require", "a:5432,b:5433:/clusterctl"),
         ("postgresql+psycopg://u@/clusterctl?host=/run/postgresql", "/run/postgresql:/clusterctl"),

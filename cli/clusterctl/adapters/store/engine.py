@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLA
 from sqlalchemy.pool import StaticPool
 
 from clusterctl.adapters.store.database_urls import parsed_url, without_credentials, without_password
-from clusterctl.adapters.store.error_hints import hint_for
+from clusterctl.adapters.store.error_hints import database_hint
 from clusterctl.adapters.store.sqlite_reader import has_file
 from clusterctl.adapters.store.tables import shards
 from clusterctl.model.errors import DatabaseUrlError, StaleTokenError, StoreError
@@ -243,7 +243,7 @@ def store_errors(engine: Engine) -> Iterator[None]:
         detail = str(e.orig).strip().splitlines()[0]
         if "disk i/o error" in detail.lower() and _is_full(engine):
             detail = "the disk is full"  # SQLite reports that only if the database itself could not grow, not for its journal
-        raise StoreError(path=_location(engine), detail=detail, hint=hint_for(engine.dialect.name, detail)) from e
+        raise StoreError(path=_location(engine), detail=detail, hint=database_hint(engine.dialect.name, detail)) from e
     except SQLAlchemyError as e:
         raise StoreError(path=_location(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e
 

@@ -41,7 +41,7 @@ _POSTGRESQL = (
 _OURS = (("foreign key", "the node or run was not recorded before; report this as a bug"),)
 
 
-def hint_for(dialect: str, message: str) -> str:
+def database_hint(dialect: str, message: str) -> str:
     """The next action; `dialect` is `sqlite` or `postgresql`."""
     low = message.lower()
     table = _SQLITE if dialect == "sqlite" else _POSTGRESQL
