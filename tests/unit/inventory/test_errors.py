@@ -28,7 +28,7 @@ def test_error(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         site.nodes(case["target"], limit=case.get("limit"), extra_vars=case.get("extra_vars", ()), vault_ids=case.get("vault_ids", ()))
     error = caught.value
     assert type(error).__name__ == case["error"], str(error)
-    assert error.exit_code is ExitCode.CONFIG
+    assert error.exit_code is (ExitCode.USAGE if case["error"] == "UsageProblemError" else ExitCode.CONFIG)
     assert error.hint
     if "lines" in case:
         assert isinstance(error, SpecInvalidError)
