@@ -116,11 +116,23 @@ def test_no_message_has_a_secret_of_the_url(given: str, capsys: pytest.CaptureFi
         ("postgresql+psycopg://bob@db.example.net/clusterctl?sslmode=verify-full&sslcert=bob.pem", "db.example.net:/clusterctl"),
         ("postgresql+psycopg://db.example.net:6432/clusterctl?password=secret", "db.example.net:6432/clusterctl"),
         ("postgresql+psycopg://u@/clusterctl?host=a:5432&host=b:5433&sslmode=require", "a:5432,b:5433:/clusterctl"),
-        ("postgresql+psycopg://u@/clusterctl?host=/run/postgresql", "/run/postgresql:/clusterctl"),
+        ("postgresql+psycopg://u@/clusterctl?host=/run/postgresql", "m1 /run/postgresql:/clusterctl"),
+        ("postgresql+psycopg:///clusterctl", "m1 :/clusterctl"),
+        ("postgresql+psycopg://u@localhost:5432/clusterctl", "m1 localhost:5432/clusterctl"),
+        ("postgresql+psycopg://u@/clusterctl?host=127.0.0.1:5432", "m1 127.0.0.1:5432:/clusterctl"),
+        ("sqlite:////var/lib/site.db", "m1 :/" + "/var/lib/site.db"),
     ],
 )
 def test_a_database_is_one_whoever_connects_and_how(url: str, place: str) -> None:
-    assert server_and_database(url) == place
+    assert server_and_database(url, "m1") == place
+
+
+def test_a_file_of_one_name_on_two_machines_is_two_databases() -> None:
+    """An agent ends what an earlier run of its own owner left on a node, and nobody else's."""
+    url = "sqlite:////var/lib/site.db"
+    assert server_and_database(url, "m1") != server_and_database(url, "m2")
+    shared = "postgresql+psycopg://u@db.example.net/clusterctl"
+    assert server_and_database(shared, "m1") == server_and_database(shared, "m2")
 
 
 def test_a_host_that_has_no_address_is_no_defect_of_ours() -> None:

@@ -38,12 +38,21 @@ def without_credentials(url: str) -> str:
     return url.rsplit("@", maxsplit=1)[-1].partition("?")[0]
 
 
-def server_and_database(url: str) -> str:
-    """What two URLs of one database have in common, whoever connects, and by which certificates."""
+def server_and_database(url: str, machine: str) -> str:
+    """What two URLs of one database have in common, whoever connects, and by which certificates.
+
+    `machine`: the name of this one. A file, a socket or a loopback address is another database on each machine.
+    """
     parsed = make_url(url)
-    hosts = ",".join(parsed.normalized_query.get("host", ())) or parsed.host or ""
+    hosts = parsed.normalized_query.get("host", ()) or (parsed.host or "",)
     ports = ",".join(parsed.normalized_query.get("port", ())) or str(parsed.port or "")
-    return f"{hosts}:{ports}/{parsed.database or ''}"
+    named = ",".join(hosts)
+    return f"{machine + ' ' if any(map(_is_of_this_machine, hosts)) else ''}{named}:{ports}/{parsed.database or ''}"
+
+
+def _is_of_this_machine(host: str) -> bool:
+    """No host at all is a file or the usual socket, a path is a socket."""
+    return not host or host.startswith(("/", "127.", "localhost", "::1", "[::1]"))
 
 
 def connection_string(url: str) -> str:

@@ -23,7 +23,8 @@ LOCK = "/run/clusterctl/burnin.lock"
 
 def owner_of(config: Config) -> str:
     """The owner of a site's runs: its database, the same for each of its users and their certificates."""
-    place = server_and_database(config.database_url) if config.database_url else f"{socket.gethostname()}:{config.state_dir}"
+    machine = socket.gethostname()
+    place = server_and_database(config.database_url, machine) if config.database_url else f"{machine}:{config.state_dir}"
     return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
