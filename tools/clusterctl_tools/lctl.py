@@ -17,7 +17,7 @@ def parse_values(name: str, text: str) -> Set[str]:
     """The values that `set_param` would set, of the output of `get_argv`.
 
     `max_cached_mb` prints a record, whose line of its own name has the value (ll_max_cached_mb_seq_show), and `checksum_type` all types with the chosen one
-    in brackets (Lustre Operations Manual).
+    in brackets.
     """
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     own = name.rpartition(".")[2] + ": "
@@ -25,6 +25,7 @@ def parse_values(name: str, text: str) -> Set[str]:
     return {_chosen(line) for line in lines}
 
 
+# Assumed: the brackets of `checksum_type`; no output of it was found.
 def _chosen(line: str) -> str:
     chosen = re.findall(r"(?:^| )\[(\w+)\](?= |$)", line)
     return chosen[0] if len(chosen) == 1 else line
