@@ -9,8 +9,8 @@ from clusterctl.adapters.inventory.declared_names import declared_names
 from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.running_text import counted
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.names import counted
 from clusterctl_lab import fault_injection, faults, ghosts, image, node_hardware, rack, resolve_command
 from clusterctl_lab import view as show
 from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
-from clusterctl.model.measured_curve import CURVE_RUNS, Curves, FleetDay, NodeCurve
-from clusterctl.model.measurement_series import MeasuredPoint, MeasurementSeries
+from clusterctl.model.measured_curve import CURVE_RUNS, Curves, NodeCurve
+from clusterctl.model.measurement_series import FleetDay, MeasuredPoint, MeasurementSeries
 from clusterctl.model.records import NodeRecord, RunRow, RunStatus, TransitionRow
 from clusterctl.model.run_report import EvidenceLink, NodeSection, RunReport
 from clusterctl.model.state import State

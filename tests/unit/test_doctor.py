@@ -56,7 +56,7 @@ def test_where_roles_run_is_told_with_the_number_of_nodes(tmp_path: Path, monkey
     site = replace(config(tmp_path), inventory=(written(tmp_path),))
     found = checks(site)["apply"]
     assert found.ok
-    assert found.found == "roles run on 1 nodes themselves, with Python 3.11 or later; from the controller on 1: it is reached by local"
+    assert found.found == "roles run on 1 node, with Python 3.11 or later; from the controller on 1: it is reached by local"
     assert checks(replace(site, apply="ssh"))["apply"].found == "roles run from the controller: apply: ssh is set"
     monkeypatch.setenv("ANSIBLE_STRATEGY", "free")
     assert checks(site)["apply"].found == "roles run from the controller: ANSIBLE_STRATEGY is set for Ansible on the controller"

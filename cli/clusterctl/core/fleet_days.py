@@ -9,7 +9,8 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.model.gate_result import Figure
-from clusterctl.model.measured_curve import FleetDay, FleetKey
+from clusterctl.model.measured_curve import FleetKey
+from clusterctl.model.measurement_series import FleetDay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

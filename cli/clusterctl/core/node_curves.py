@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.model.gate_result import GateResult
-    from clusterctl.model.measured_curve import FleetDay, FleetKey, RecordedCurves
-    from clusterctl.model.measurement_series import MeasurementSeries
+    from clusterctl.model.measured_curve import FleetKey, RecordedCurves
+    from clusterctl.model.measurement_series import FleetDay, MeasurementSeries
     from clusterctl.model.own_history import PastResult
     from clusterctl.model.run_report import NodeSection
 

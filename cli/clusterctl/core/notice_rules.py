@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from clusterctl.core.timestamps import FORMAT, short
 from clusterctl.model.errors import NoticeError
 from clusterctl.model.notice import MaintenanceNotice, NoticeState, Period
+from clusterctl.model.running_text import first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from clusterctl.core.maintenance_windows import MaintenanceWindows
 
@@ -92,8 +93,4 @@ def _require_free(nodes: Collection[str], period: Period, others: Iterable[Maint
         if common and is_open(other, now) and period.overlaps(other.period):
             when = f"{short(other.period.begins_at)} to {short(other.period.ends_at)}"
             hint = f"`clusterctl announce --move {other.id}` or `--cancel {other.id}` changes that notice"
-            raise NoticeError(detail=f"notice {other.id}, from {when}, names {_some(common)} already", hint=hint)
-
-
-def _some(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more of these nodes"
+            raise NoticeError(detail=f"notice {other.id}, from {when}, names {first_of(common)} already", hint=hint)

@@ -15,6 +15,7 @@ from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import LOST, NodeStatus, status_hint
 from clusterctl.model.plan import Change, NodePlan, Plan, PlannedAction, UnknownCheck
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
+from clusterctl.model.running_text import counted
 from clusterctl.model.state import State
 from clusterctl.model.validator_traits import ValidatorTraits
 from clusterctl.model.verdict import EXIT_CODES, Reason, ReasonKind
@@ -142,7 +143,7 @@ def _left_admitted(known: PlanInput, roles: tuple[str, ...], options: ProvisionO
     if known.record.state is not State.ADMITTED:
         return None
     if options.roles and not roles and (blocking := _blocking(known.findings)):
-        why = f"{blocking} checks of roles that were not selected fail"
+        why = f"{counted(blocking, 'failing check')} of roles that were not selected"
         hint = f"`clusterctl plan {known.node.name}` shows them; provision without selecting roles"
         reason = Reason(ReasonKind.CHECK_FAILED, why, hint=hint)
         return _plan(known, PlannedAction.LEAVE, why, reasons=(reason,), exit_code=ExitCode.CHANGES_PENDING)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clusterctl.core.rack_causes import cause_above
 from clusterctl.model.findings import NodeStatus
+from clusterctl.model.running_text import first_of
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
@@ -192,8 +193,7 @@ class _Comparison:
 
     def _missing(self) -> Iterator[str]:
         for why, names in self.rack.missing.items():
-            more = f" and {len(names) - _NAMES_AT_MOST} more" if len(names) > _NAMES_AT_MOST else ""
-            yield f"{', '.join(names[:_NAMES_AT_MOST])}{more} {why}"
+            yield f"{first_of(names, _NAMES_AT_MOST)} {why}"
         unknown = self._size - self.rack.seen
         if unknown > 0:
             yield f"{unknown} not in the inventory"

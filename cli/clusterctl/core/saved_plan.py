@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.plan import plan_body
 from clusterctl.model.errors import ConfigError, PlanChangedError
+from clusterctl.model.running_text import fold_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,21 +51,25 @@ class SavedPlan:
             PlanChangedError: a node is not in the plan, its declared state changed, or other checks fail than in the plan.
         """
         now = _nodes(plan_body(plan, digests)["nodes"])
-        problems = [problem for name, node in now.items() for problem in self._changed(name, node)]
-        if problems:
-            raise PlanChangedError(file=self.file, problems="\n".join(f"  {p}" for p in problems), target=self.target)
+        nodes: defaultdict[str, list[str]] = defaultdict(list)
+        for name, node in now.items():
+            for problem in self._changed(name, node):
+                nodes[problem].append(name)
+        if nodes:
+            problems = "\n".join(f"  {fold_names(names)}: {problem}" for problem, names in nodes.items())
+            raise PlanChangedError(file=self.file, problems=problems, target=self.target)
 
     def _changed(self, name: str, now: SavedNode) -> Iterable[str]:
         then = self.nodes.get(name)
         if then is None:
-            return [f"{name} is not in the plan"]
+            return ["not in the plan"]
         if then.status != now.status:
-            return [f"{name} is {now.status}, it was {then.status}"]
+            return [f"{now.status}; in the plan: {then.status}"]
         if then.digest != now.digest:
-            return [f"{name}: its declared state was changed"]
+            return ["the declared state was changed"]
         checks = sorted(then.lines.keys() | now.lines.keys())
         both = ((c, then.lines.get(c, "is as declared"), now.lines.get(c, "is as declared")) for c in checks)
-        return [f"{name}: {check}: {after}; in the plan: {before}" for check, before, after in both if before != after]
+        return [f"{check}: {after}; in the plan: {before}" for check, before, after in both if before != after]
 
 
 def parse_saved_plan(text: str, file: Path) -> SavedPlan:

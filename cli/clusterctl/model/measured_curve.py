@@ -9,7 +9,7 @@ from clusterctl.model.own_history import VALUE_RULES
 
 if TYPE_CHECKING:
     from clusterctl.model.gate_result import Figure
-    from clusterctl.model.measurement_series import MeasurementSeries
+    from clusterctl.model.measurement_series import FleetDay, MeasurementSeries
     from clusterctl.model.own_history import PastResult
     from clusterctl.model.part import PartRow
 
@@ -43,22 +43,6 @@ class FleetKey:
     tool_version: str
     profile: str
     simulated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FleetDay:
-    """Values of many nodes on one day: of the lowest 5 %, in the middle, and of the highest 5 % at least and at most.
-
-    Attributes:
-        day: of UTC, when their runs started.
-        nodes: how many measurements of nodes it rests on; a node that was measured in two runs of the day counts twice.
-    """
-
-    day: str
-    nodes: int
-    low: float
-    median: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Pydantic reads the annotations.
-from clusterctl.model.gate_result import Outcome  # noqa: TC001
-from clusterctl.model.measured_curve import FleetDay  # noqa: TC001
+from clusterctl.model.gate_result import Outcome  # noqa: TC001 pydantic reads the annotations
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +16,22 @@ class MeasuredPoint:
     value: float
     outcome: Outcome
     simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FleetDay:
+    """Values of many nodes on one day: of the lowest 5 %, in the middle, and of the highest 5 % at least and at most.
+
+    Attributes:
+        day: of UTC, when their runs started.
+        nodes: how many measurements of nodes it rests on; a node that was measured in two runs of the day counts twice.
+    """
+
+    day: str
+    nodes: int
+    low: float
+    median: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.model.running_text import first_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -66,7 +68,4 @@ def shown_path(file: str, here: Path | None = None) -> str:
 
 
 def _who(nodes: tuple[str, ...]) -> str:
-    if not nodes:
-        return ""
-    more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
-    return f" ({nodes[0]}{more})"
+    return f" ({first_of(nodes, 1)})" if nodes else ""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.core import timestamps
+from clusterctl.model.running_text import counted
 from clusterctl.report.series_drawing import LARGE, drawing
-from clusterctl.terminal.names import counted
 from clusterctl_validators.finding import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from clusterctl.model.measured_curve import FleetDay, NodeCurve
-    from clusterctl.model.measurement_series import MeasuredPoint
+    from clusterctl.model.measured_curve import NodeCurve
+    from clusterctl.model.measurement_series import FleetDay, MeasuredPoint
 
 # From here on digits after the point are noise.
 _LARGE_VALUE = 1000

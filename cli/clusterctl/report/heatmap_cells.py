@@ -10,7 +10,7 @@ from clusterctl.report.inert import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterctl.report.model import Cell, Grid, Heatmap
+    from clusterctl.report.heatmap import Cell, Grid, Heatmap
 
 # What a cell shows: nothing was measured, a value at or above its floor, a value below it, a measurement that failed.
 NOTHING, FINE, LOW, FAILED = range(4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.model.load_trace import LOAD_FIGURES, LoadTrace, NoPicture
+from clusterctl.model.running_text import counted
 from clusterctl.report.curve_rows import number_text
-from clusterctl.terminal.names import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.report.alike import AlikeRows
     from clusterctl.report.curve_rows import CurveWords
     from clusterctl.report.details import PageData
+    from clusterctl.report.heatmap import Heatmap
     from clusterctl.report.load_words import LoadWords
     from clusterctl.report.margins import Margin
     from clusterctl.report.timeline_words import TimelineWords
@@ -51,54 +52,6 @@ class Rack:
         """State -> number of nodes, in lifecycle order."""
         found = Counter(t.state for t in self.tiles)
         return {s: found[s] for s in State if found[s]}
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of the heatmap.
-
-    Attributes:
-        value_gbps: None where nothing was measured.
-        share: of the colour scale, from the floor (0) to the highest value (1).
-        is_low: below the floor.
-        failed: the measurement failed.
-        title: what the pointer shows.
-    """
-
-    value_gbps: float | None
-    share: float = 0.0
-    is_low: bool = False
-    failed: bool = False
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table of bandwidths; `rows` is (heading, cells)."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-
-    @property
-    def has_low(self) -> bool:
-        """Whether any cell is below the floor or failed."""
-        return any(c.is_low or c.failed for _, cells in self.rows for c in cells)
-
-
-@dataclass(frozen=True, slots=True)
-class Heatmap:
-    """Pair bandwidths: the median of each node and HCA over its partners (one bad partner does not spoil it), and each rail's pairs.
-
-    Attributes:
-        scale_gbps: the value of the darkest colour.
-        problem: why there is no (complete) heatmap; empty where there is.
-    """
-
-    overview: Grid | None
-    rails: tuple[Grid, ...]
-    scale_gbps: float = 0.0
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates.judging.installed_skew import installed_text
 from clusterctl.core.gates.judging.version_skew import skew_text
 from clusterctl.core.lifecycle import MEANING
-from clusterctl.report import heatmap
 from clusterctl.report.alike import alike, first_of_same_nodes
 from clusterctl.report.curve_rows import curve_words
 from clusterctl.report.details import Details
+from clusterctl.report.heatmap import Heatmap, build_heatmap
 from clusterctl.report.heatmap_cells import tables
 from clusterctl.report.load_words import load_words, loads_without_room
-from clusterctl.report.model import Heatmap, Page
+from clusterctl.report.model import Page
 from clusterctl.report.rows import problem_rows
 from clusterctl.report.series_drawing import LARGE
 from clusterctl.report.templating import environment, own_file, own_script
@@ -61,7 +61,7 @@ def page_of(report: RunReport) -> Page:
     problems = alike(row for s in sections for row in problem_rows(s, report.run.verb))
     failures, more = first_of_same_nodes([p for p in problems if p.first.outcome not in GOOD], _FOR_SAME_NODES)
     results = [g for s in sections for g in s.gate_results]
-    heat = Heatmap(None, (), problem=report.no_records) if report.no_records else heatmap.build_heatmap(report.records, results)
+    heat = Heatmap(None, (), problem=report.no_records) if report.no_records else build_heatmap(report.records, results)
     return Page(
         run=report.run,
         status=report.status,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from clusterctl.model.measured_curve import FleetDay
-    from clusterctl.model.measurement_series import MeasurementSeries
+    from clusterctl.model.measurement_series import FleetDay, MeasurementSeries
 
 _Point = tuple[float, float]
 _Beside = tuple[float, "FleetDay"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from clusterctl.model.measured_curve import CURVE_RULES, UPPER_RULES
 from clusterctl.model.run_report import WORST_FIRST
+from clusterctl.model.running_text import counted
 from clusterctl.report.curve_rows import number_text
 from clusterctl.report.inert import visible
 from clusterctl.report.series_drawing import LARGE
-from clusterctl.terminal.names import counted
 from clusterctl_validators.finding import QUIET
 
 if TYPE_CHECKING:

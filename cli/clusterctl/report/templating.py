@@ -6,7 +6,6 @@ import re
 import shlex
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -14,17 +13,13 @@ from markupsafe import Markup, escape
 
 from clusterctl.core import timestamps
 from clusterctl.model.exit_codes import MEANINGS, ExitCode
+from clusterctl.model.running_text import counted, first_of
 from clusterctl.report.inert import inert_json, visible
 from clusterctl.report.node_ranges import node_ranges
-from clusterctl.terminal.names import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LONG = re.compile(r"(\S{25,})")
 _AFTER = re.compile(r"(?<=[./,=:;|\]\-])")
 # So many devices of a node are named.
-_TOLD = 4
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -49,7 +44,7 @@ def environment(*folders: Path) -> Environment:
         "counted": counted,
         "commands": _commands,
         "breakable": _breakable,
-        "few_devices": _few_devices,
+        "first_of": first_of,
     }
     return made
 
@@ -69,11 +64,6 @@ def _breakable(text: str) -> Markup:
     """Text in which long names may break after some characters, not in a word."""
     parts = _LONG.split(visible(text))
     return Markup("").join(Markup("<wbr>").join(_AFTER.split(p)) if i % 2 else escape(p) for i, p in enumerate(parts))
-
-
-def _few_devices(names: Sequence[str]) -> str:
-    listed = ", ".join(names[:_TOLD])
-    return f"{listed} and {len(names) - _TOLD} more" if len(names) > _TOLD else listed
 
 
 def _commands(text: str) -> Markup:

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.model.run_timeline import TimesFrom
-from clusterctl.terminal.names import counted, duration_text
+from clusterctl.model.running_text import counted, duration_text, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,7 +128,7 @@ def _notes(timeline: RunTimeline) -> Iterator[str]:
         yield note
     never = [n.node for n in timeline.nodes if not n.phases]
     if never and timeline.came_from is not TimesFrom.NOTHING:
-        yield f"{counted(len(never), 'node')} began no phase: {_some(never)}."
+        yield f"{counted(len(never), 'node')} began no phase: {first_of(never, _NAMED)}."
     if not timeline.has_end:
         yield "The run was killed and its end is not recorded: the picture ends with the last time that is."
     if any(s.ended_s is None for n in timeline.nodes for s in n.phases):
@@ -136,8 +136,4 @@ def _notes(timeline: RunTimeline) -> Iterator[str]:
     if timeline.out_of_order:
         yield f"{counted(timeline.out_of_order, 'time')} left out: the end is before the begin, or the begin before the run. A clock was set meanwhile, or the record is damaged."
     if timeline.other_clocks:
-        yield f"Gates of {counted(len(timeline.other_clocks), 'node')} not drawn, because they are outside of the run by the clock of the node: {_some(timeline.other_clocks)}."
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        yield f"Gates of {counted(len(timeline.other_clocks), 'node')} not drawn, because they are outside of the run by the clock of the node: {first_of(timeline.other_clocks, _NAMED)}."

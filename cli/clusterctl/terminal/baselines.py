@@ -10,6 +10,7 @@ import yaml
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.learning import LEAST_NODES, is_first
 from clusterctl.model.learned import NotLearned
+from clusterctl.model.running_text import counted, first_of
 from clusterctl.model.site_documents import BaselinesDocument, MeasuredBaseline, MeasuredBaselinesDocument
 from clusterctl.terminal import messages, out
 
@@ -92,8 +93,8 @@ def _why_not(one: Learned) -> str:
 
 
 def _cluster(cluster: Cluster, unit: str) -> str:
-    names = ", ".join(cluster.nodes[:_NAMES]) + (f" and {len(cluster.nodes) - _NAMES} more" if len(cluster.nodes) > _NAMES else "")
-    return f"{len(cluster.nodes)} nodes around {limit_text(cluster.centre)} {unit} ({names})"
+    names = first_of(cluster.nodes, _NAMES)
+    return f"{counted(len(cluster.nodes), 'node')} around {limit_text(cluster.centre)} {unit} ({names})"
 
 
 def _class(device_class: DeviceClass) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.timestamps import short
+from clusterctl.model.running_text import fold_names
 from clusterctl.terminal import out
-from clusterctl.terminal.names import fold_names
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core import timestamps
 from clusterctl.model.run_comparison import RunChange
+from clusterctl.model.running_text import counted, fold_names
 from clusterctl.terminal import out
-from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 from clusterctl.core import timestamps
 from clusterctl.model.drift import DriftKind
 from clusterctl.model.findings import status_hints
+from clusterctl.model.running_text import counted
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
-from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import xml_document
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 from clusterctl.core.finding_hint import named_hint
 from clusterctl.core.repairs import repair_of_finding
 from clusterctl.model.findings import NodeStatus, status_hints
+from clusterctl.model.running_text import counted
 from clusterctl.terminal import out
-from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import parts
 from clusterctl_validators.finding import GOOD, QUIET, Outcome
@@ -44,7 +44,7 @@ def findings_summary(results: Sequence[NodeFindings]) -> str:
     checks = Counter(f.outcome for r in results for f in r.findings)
     nodes = ", ".join(f"{n} {what}" for what, n in sorted(states.items(), key=lambda kv: kv[0] != "as declared"))
     counts = ", ".join(f"{checks[o]} {o.value.replace('_', ' ')}" for o in Outcome if checks[o])
-    return f"{counted(len(results), 'node')}: {nodes}. {checks.total()} checks: {counts or 'none'}."
+    return f"{counted(len(results), 'node')}: {nodes}. {counted(checks.total(), 'check')}: {counts or 'none'}."
 
 
 def _state(result: NodeFindings) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.model.running_text import fold_names
 from clusterctl.model.state_documents import ForgetDocument, ForgottenNode
 from clusterctl.terminal import out
-from clusterctl.terminal.names import fold_names
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from clusterctl.core.repairs import repair_of_result
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.group_findings import GroupFindings
+from clusterctl.model.running_text import counted
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
-from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 from clusterctl_validators.finding import GOOD
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clusterctl.terminal.names import fold_names
+from clusterctl.model.running_text import fold_names
 
 if TYPE_CHECKING:
     from clusterctl.model.provision import NodeMoved

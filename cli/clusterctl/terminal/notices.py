@@ -9,8 +9,8 @@ from clusterctl.core.notice_rules import is_within
 from clusterctl.core.timestamps import short
 from clusterctl.model.documents import ListedNotice, NoticesDocument
 from clusterctl.model.notice import NoticeState
+from clusterctl.model.running_text import fold_names
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.names import fold_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

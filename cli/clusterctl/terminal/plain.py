@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from clusterctl.model.provision import NodeMoved, NodeQueried, Note, Phase, PhaseStarted, TaskSeen
-from clusterctl.terminal.names import counted, duration_text, fold_names
+from clusterctl.model.running_text import counted, duration_text, fold_names
 from clusterctl.terminal.node_ends import NodeEnds
 from clusterctl.terminal.pauses import Pauses
 from clusterctl.terminal.role_progress import StepProgress

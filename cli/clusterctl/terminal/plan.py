@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import NodeStatus, status_hints
+from clusterctl.model.running_text import counted, fold_names
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.findings import one_line
-from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.pool_contradictions import returned_by_others, taken_out_by_others
+from clusterctl.model.running_text import fold_names
 from clusterctl.terminal import messages
-from clusterctl.terminal.names import fold_names
 
 if TYPE_CHECKING:
     from clusterctl.model.overview import Overview

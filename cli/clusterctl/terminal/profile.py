@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.model.running_text import counted
 from clusterctl.model.site_documents import ListedProfile, ProfileCheckDocument, ProfileDocument, ProfilesDocument, RoleOfSpec, ShownSpec
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.names import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

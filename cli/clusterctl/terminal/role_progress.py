@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from clusterctl.model.running_text import counted, duration_text
 from clusterctl.model.task_event import TaskStatus
-from clusterctl.terminal.names import counted, duration_text
 
 if TYPE_CHECKING:
     from clusterctl.model.task_event import TaskEvent

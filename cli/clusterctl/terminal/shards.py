@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from clusterctl.core import timestamps
 from clusterctl.model.provision import Note
 from clusterctl.model.queue_documents import CurrentRunsDocument, QueuedDocument, RunInProgress
+from clusterctl.model.running_text import counted, first_of
 from clusterctl.model.shard import SEEN_EVERY_S, Shard, ShardKind, ShardState, Worker
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.names import counted
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def queue_question(shards: Sequence[Shard]) -> str:
     """The question to the operator before they are queued."""
     shards = [s for s in shards if s.kind is ShardKind.PROVISION]
     nodes = sum(len(s.nodes) for s in shards)
-    racks = ", ".join(s.rack or "no rack" for s in shards[:_FEW]) + (f" and {len(shards) - _FEW} more" if len(shards) > _FEW else "")
+    racks = first_of([s.rack or "no rack" for s in shards], _FEW)
     return f"{counted(nodes, 'node')} in {racks}. Queue {'it' if nodes == 1 else 'them'}?"
 
 

@@ -16,9 +16,9 @@ from clusterctl.core.pool_contradictions import returned_by_others, taken_out_by
 from clusterctl.model.listed_node import ListedNode
 from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.rack_condition import RackCondition
+from clusterctl.model.running_text import fold_names
 from clusterctl.model.state import State
 from clusterctl.terminal import out
-from clusterctl.terminal.names import fold_names
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge, coloured
 

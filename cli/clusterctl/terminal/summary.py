@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.plan import plan_exit_code
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
+from clusterctl.model.running_text import counted, fold_names
 from clusterctl.model.state import State
 from clusterctl.model.state_documents import NodeToProvision, ProvisionPlanDocument
 from clusterctl.model.verdict import ReasonKind
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import SIGNS, coloured
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clusterctl.terminal.names import duration_text
+from clusterctl.model.running_text import duration_text, first_of
 
 if TYPE_CHECKING:
     from clusterctl.model.provision import NodeQueried
@@ -48,8 +48,7 @@ class Waiting:
     def text(self, now_s: float) -> str:
         """`5 of 6 nodes answered, waiting for r12-n04 (35 s)`; names the three that take longest, from ten seconds on."""
         ages = sorted(((now_s - since, node) for node, since in self.since_s.items() if now_s - since >= _LONG_S), reverse=True)
-        named = [f"{node} ({duration_text(age)})" for age, node in ages[:_NAMED]]
-        more = f" and {len(ages) - _NAMED} more" if len(ages) > _NAMED else ""
+        named = first_of([f"{node} ({duration_text(age)})" for age, node in ages], _NAMED)
         count = f"{len(self.answered)} of {self.total} nodes answered" if self.total > 1 else ""
-        waiting = f"waiting for {', '.join(named)}{more}" if named else ""
+        waiting = f"waiting for {named}" if named else ""
         return ", ".join(part for part in (count, waiting) if part)

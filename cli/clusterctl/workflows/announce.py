@@ -8,6 +8,7 @@ from clusterctl.core.lifecycle import next_action
 from clusterctl.core.recorded_target import match
 from clusterctl.model.errors import NodesAbsentError
 from clusterctl.model.notice import Period
+from clusterctl.model.running_text import first_of
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
@@ -26,6 +27,6 @@ def announce_target(store: Store, target: str, begins_at: str, ends_at: str, *, 
     found = match(store.nodes(), target)
     names = [n.name for n in found if n.state is not State.RETIRED]
     if not names:
-        retired = ", ".join(f"{n.name} (retired)" for n in found[:8])
+        retired = first_of([f"{n.name} (retired)" for n in found])
         raise NodesAbsentError(nodes=retired, hint=next_action(found[0].name, State.RETIRED))
     return store.announce(target, names, Period(begins_at, ends_at), operator=operator, reason=reason)

@@ -25,6 +25,7 @@ from clusterctl.core.where_ansible_runs import node_problem, run_problem
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
 from clusterctl.model.program import Program
+from clusterctl.model.running_text import counted
 from clusterctl.workflows.site_needs import site_needs
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _inventory(config: Config) -> Check:
     except ClusterctlError as e:
         return Check("inventory", ok=False, found=str(e), hint=e.hint)
     hint = "add nodes to the inventory; `clusterctl init DIR` writes one to start from"
-    return Check("inventory", bool(hosts), f"{len(hosts)} nodes in {len(config.inventory)} layers", hint)
+    return Check("inventory", bool(hosts), f"{counted(len(hosts), 'node')} in {counted(len(config.inventory), 'layer')}", hint)
 
 
 def _nodes(config: Config) -> tuple[Node, ...] | ClusterctlError:
@@ -119,7 +120,7 @@ def _apply(config: Config, nodes: tuple[Node, ...] | ClusterctlError) -> Check:
         hint = "clusterctl profile check shows what is wrong with file and line"
         return Check(name, ok=False, found=str(nodes).splitlines()[0].rstrip(":"), hint=hint, required=False)
     reasons = Counter(node_problem(node, "", MIN_PYTHON) for node in nodes)
-    found = f"roles run on {reasons.pop('', 0)} nodes themselves, with Python {'.'.join(map(str, MIN_PYTHON))} or later"
+    found = f"roles run on {counted(reasons.pop('', 0), 'node')}, with Python {'.'.join(map(str, MIN_PYTHON))} or later"
     return Check(name, ok=True, found="; ".join([found, *(f"from the controller on {n}: {why}" for why, n in reasons.items())]), hint=hint)
 
 

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from clusterctl.core.after_boot import SETTLED_S, coming_up
+from clusterctl.model.running_text import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -32,8 +33,7 @@ def wait_until_up(
         waiting := {name: checks for name, found in findings.items() if (checks := coming_up(found, traits))}
     ):
         for name in waiting.keys() - reported:
-            first, *more = waiting[name]
-            report(f"{name}: booted {findings[name].uptime_s:.0f} s ago; waiting for {first}{f' and {len(more)} more' if more else ''}")
+            report(f"{name}: booted {findings[name].uptime_s:.0f} s ago; waiting for {first_of(waiting[name], 1)}")
         reported |= waiting.keys()
         time.sleep(_LOOK_AGAIN_S)
         look_again(waiting)

@@ -8,6 +8,7 @@ from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.store import Store
 from clusterctl.core.lifecycle import ABSENT, next_action
 from clusterctl.model.errors import NodesAbsentError
+from clusterctl.model.running_text import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -28,7 +29,7 @@ def without_absent_nodes(
     absent = {r.name: r.state for r in store.nodes([n.name for n in nodes]) if r.state in away}
     if not absent:
         return tuple(nodes)
-    names = ", ".join(f"{name} ({state.value})" for name, state in absent.items())
+    names = first_of([f"{name} ({state.value})" for name, state in absent.items()])
     if len(absent) == len(nodes):
         first, state = next(iter(absent.items()))
         raise NodesAbsentError(nodes=names, hint=next_action(first, state))

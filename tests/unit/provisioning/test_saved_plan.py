@@ -69,8 +69,8 @@ def away(world: World) -> None:
     [
         (other_check, "r12-n02: hugepages.value.running: found 0, expected 1; in the plan: is as declared"),
         (repaired, "r12-n02: kernel.value.running: is as declared; in the plan: found 0, expected 1"),
-        (other_spec, "r12-n02: its declared state was changed"),
-        (away, "r12-n02 is unreachable, it was ok"),
+        (other_spec, "r12-n01, r12-n02, r12-n03: the declared state was changed"),
+        (away, "r12-n02: unreachable; in the plan: ok"),
     ],
 )
 def test_a_world_that_moved_is_left_alone(world: World, move: Callable[[World], None], told: str) -> None:
@@ -86,8 +86,22 @@ def test_a_world_that_moved_is_left_alone(world: World, move: Callable[[World], 
 
 def test_a_node_that_the_plan_does_not_name_is_left_alone(world: World) -> None:
     world.saved_plan = read_plan(planned(world, N1, N2))
-    with pytest.raises(PlanChangedError, match=f"{N3} is not in the plan"):
+    with pytest.raises(PlanChangedError, match=f"{N3}: not in the plan"):
         world.run()
+
+
+def test_nodes_that_changed_alike_are_one_line_each_change(world: World) -> None:
+    many = tuple(f"r12-n{number:02d}" for number in range(1, 13))
+    world.names, world.bad = many, {}
+    world.saved_plan = read_plan(planned(world, *many))
+    world.bad = {n: {"kernel", "hugepages"} for n in many}
+    with pytest.raises(PlanChangedError) as caught:
+        world.run()
+    _, *lines = str(caught.value).splitlines()
+    assert lines == [
+        f"  12 nodes (r12-n01, r12-n02, r12-n03, r12-n04, ...): {role}.value.running: found 0, expected 1; in the plan: is as declared"
+        for role in ("hugepages", "kernel")
+    ]
 
 
 GOOD: dict[str, Any] = {"kind": "plan", "schema_version": 1, "target": "rack-12", "nodes": []}

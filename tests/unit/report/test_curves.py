@@ -16,8 +16,8 @@ from clusterctl.adapters.store import curve_records
 from clusterctl.core.fleet_days import LEAST_NODES, FleetValue, fleet_days
 from clusterctl.core.node_curves import MOST, MOST_OF_NODE, curve_key, wanted_curves
 from clusterctl.model.gate_result import Figure, Outcome
-from clusterctl.model.measured_curve import CURVE_RUNS, FleetDay, FleetKey
-from clusterctl.model.measurement_series import MeasuredPoint, MeasurementSeries
+from clusterctl.model.measured_curve import CURVE_RUNS, FleetKey
+from clusterctl.model.measurement_series import FleetDay, MeasuredPoint, MeasurementSeries
 from clusterctl.model.part import Part
 from clusterctl.report.curve_rows import curve_data, curve_words, number_text
 from clusterctl.report.page import render_page

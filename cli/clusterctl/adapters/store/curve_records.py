@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select
 
-    from clusterctl.model.measured_curve import CurveKey, FleetDay
+    from clusterctl.model.measured_curve import CurveKey
+    from clusterctl.model.measurement_series import FleetDay
 
 # Twenty runs of a fleet of 1,000 nodes with 100 results each; `clusterctl report` reads them in seconds.
 _NEWEST = 2_000_000

@@ -15,6 +15,7 @@ from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS, Level
+from clusterctl.model.running_text import counted
 from clusterctl_validators.nvidia import ADVICE
 from clusterctl_validators.nvidia_processes import DIAGNOSTICS_DAEMON
 
@@ -138,7 +139,7 @@ def _test(subject: Subject, test: str, samples: Sequence[Sample], failed: set[tu
         results.append(_absent(subject, metric, f"{test} is not in the output"))
     named = passed - {""}
     if passed and not results and not any(m == metric for m, _ in failed):
-        passing = _result(subject, metric, Outcome.PASS, found=f"Pass on {len(named)} GPUs")
+        passing = _result(subject, metric, Outcome.PASS, found=f"Pass on {counted(len(named), 'GPU')}")
         results.append(passing if named else _absent(subject, metric, f"{test} names no GPU"))
     return results
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.nccl_rules import UNITS, Collective, NcclSettings
-from clusterctl.core.node_names import names_text
 from clusterctl.model.level import LEVELS, Level
+from clusterctl.model.running_text import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -124,7 +124,7 @@ def left_out_text(run: str, names: Mapping[str, Sequence[str]]) -> str:
     """For people: the rail that a variant left out, and how the nodes name its adapter."""
     variant, _, rail = run.partition(_RAIL)
     count = sum(len(nodes) for nodes in names.values())
-    shown = "; ".join(f"{name} on {names_text(nodes)}" for name, nodes in sorted(names.items()))
+    shown = "; ".join(f"{name} on {first_of(nodes)}" for name, nodes in sorted(names.items()))
     return f"the variant {variant} left out rail {rail} of this group of {count} nodes: its adapter is {shown}"
 
 

@@ -18,6 +18,7 @@ from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Figure, GateResult, Outcome, RawRecord
 from clusterctl.model.repair import Component, NextAction, Repair
+from clusterctl.model.running_text import first_of
 from clusterctl_validators.nvidia import ADVICE, PCI_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -146,9 +147,8 @@ def _gap(subject: Subject, case: str, samples: Sequence[Sample]) -> GateResult |
     missing = [pair for pair in wanted if pair not in measured]
     if own and not unfinished and not missing:
         return None
-    names = ", ".join(" to ".join(filter(None, pair)) for pair in missing[:_SHOWN])
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    detail = f"testcase {case} is {unfinished}" if unfinished else f"testcase {case} has no number for {names or 'any GPU'}{more}"
+    names = first_of([" to ".join(filter(None, pair)) for pair in missing], _SHOWN)
+    detail = f"testcase {case} is {unfinished}" if unfinished else f"testcase {case} has no number for {names or 'any GPU'}"
     return GateResult(
         gate=GATE.name,
         node=subject.name,

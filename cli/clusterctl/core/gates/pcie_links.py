@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates.planning.devices import gpu_link_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.running_text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,16 +32,24 @@ def judge_links(gate: str, subject: Subject, hops: Sequence[PcieHop]) -> tuple[G
     results = []
     if len(sampled) < subject.gpus or not hops:
         detail = f"the PCIe links of {len(sampled)} of {subject.gpus} GPUs could be read while it ran"
-        found = f"{len(sampled)} GPUs"
+        found = counted(len(sampled), "GPU")
         results.append(
-            _unknown(GateResult(gate, subject.name, Outcome.COULD_NOT_RUN, _RULE, "pcie_link", f"{subject.gpus} GPUs", found), detail)
+            _unknown(GateResult(gate, subject.name, Outcome.COULD_NOT_RUN, _RULE, "pcie_link", counted(subject.gpus, "GPU"), found), detail)
         )
     for lower in dict.fromkeys(h.lower for h in hops if h.device in sampled):
         results += _of_link(gate, subject, [h for h in hops if h.lower == lower], names)
     if all(r.outcome is Outcome.NOT_APPLICABLE for r in results):
         links = len({h.lower for h in hops})
         results.append(
-            GateResult(gate, subject.name, Outcome.PASS, _RULE, "pcie_link", found=f"{links} links of {len(names)} GPUs", source=_SOURCE)
+            GateResult(
+                gate,
+                subject.name,
+                Outcome.PASS,
+                _RULE,
+                "pcie_link",
+                found=f"{counted(links, 'link')} of {counted(len(names), 'GPU')}",
+                source=_SOURCE,
+            )
         )
     return tuple(results)
 

@@ -18,6 +18,7 @@ from clusterctl.model.drift import DriftAction, DriftKind, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.records import RunStatus
+from clusterctl.model.running_text import first_of
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.drain import drain
@@ -163,8 +164,7 @@ def _replaced(before: DriftReport, now: DriftReport) -> DriftReport:
 
 def _with_repaired(action: Mapping[str, str], gone: Collection[tuple[str, str]]) -> dict[str, str]:
     repaired = sorted(check for node, check in gone if node == action["node"])
-    more = f" and {len(repaired) - _FEW} more" if len(repaired) > _FEW else ""
-    return {**action, "detail": f"{action['detail']}; repaired: {', '.join(repaired[:_FEW])}{more}"} if repaired else dict(action)
+    return {**action, "detail": f"{action['detail']}; repaired: {first_of(repaired, _FEW)}"} if repaired else dict(action)
 
 
 def _shown(report: DriftReport, options: DriftOptions) -> tuple[Deviation, ...]:

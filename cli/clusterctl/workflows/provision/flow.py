@@ -11,6 +11,7 @@ from clusterctl.core.lifecycle import IN_PROGRESS
 from clusterctl.model.errors import InterruptedRunError, UsageProblemError
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import Note, Phase, ProvisionResult
+from clusterctl.model.running_text import counted
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import pool_turn
 from clusterctl.workflows.provision.admit_measured import admit_measured
@@ -153,4 +154,4 @@ def _record_stop(context: RunContext, phase: Phase, error: BaseException) -> Non
             context.move(name, State.PROVISIONING, phase, f"{why} during {phase.value}; run {context.run_id}")
     admitted = store.admitted_by(context.run_id)
     done = f"; admitted before: {', '.join(admitted)}" if admitted else ""
-    context.notify(Note(f"{why} during {phase.value}: {len(context.active)} nodes are left unfinished, out of the pool{done}"))
+    context.notify(Note(f"{why} during {phase.value}: {counted(len(context.active), 'node')} left unfinished, out of the pool{done}"))

@@ -14,6 +14,7 @@ from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.power import PowerOutcome
 from clusterctl.model.provision import Note, Phase, PhaseStarted
+from clusterctl.model.running_text import first_of
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed
 
@@ -36,8 +37,7 @@ def bring_cold_settings(context: RunContext, known: Knowledge) -> list[Node]:
         roles = known.changes.rebooted.get(name, ())
         checks = _awaiting(context, found, roles) if found and found.status is NodeStatus.OK else ()
         if checks:
-            more = f" and {len(checks) - 1} more" if len(checks) > 1 else ""
-            context.notify(Note(f"{name}: the reboot did not bring {checks[0]}{more}"))
+            context.notify(Note(f"{name}: the reboot did not bring {first_of(checks, 1)}"))
             waiting.append(name)
     cycled = power_cycle(context, waiting)
     return [n for n in context.active_nodes() if n.name in cycled]
@@ -63,7 +63,7 @@ def cycle_or_give_up(context: RunContext, changes: Changes, names: Sequence[str]
     """Power-cycle nodes on which stored settings are still not in force after a reboot; one that cannot have that, or had it, is quarantined."""
     able = [n for n in names if can_be_cycled(context, changes, n, changes.outcomes[n].reboot_required)]
     for name in able:
-        context.notify(Note(f"{name}: the reboot did not bring {_listed(changes, name)}"))
+        context.notify(Note(f"{name}: the reboot did not bring {first_of(changes.outcomes[name].waiting, 1)}"))
     cycled = power_cycle(context, able)
     for name in (n for n in names if n not in cycled and n in context.active):
         give_up(context, changes, name)
@@ -79,13 +79,8 @@ def give_up(context: RunContext, changes: Changes, name: str) -> None:
         after, hint = "a reboot", f"`clusterctl bmc {name}` shows whether its BMC answers; then run `clusterctl provision {name}` again"
     else:
         after, hint = "a reboot", f"it has no bmc_url: power-cycle it manually, then run `clusterctl provision {name}` again"
-    text = f"stored, but not in force after {after}: {_listed(changes, name)}"
+    text = f"stored, but not in force after {after}: {first_of(changes.outcomes[name].waiting, 1)}"
     context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=hint),))
-
-
-def _listed(changes: Changes, name: str) -> str:
-    first, *others = changes.outcomes[name].waiting
-    return first + (f" and {len(others)} more" if others else "")
 
 
 def power_cycle(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:

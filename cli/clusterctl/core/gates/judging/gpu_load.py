@@ -15,6 +15,7 @@ from clusterctl.core.gates.judging.without_limit import without_limit
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpu_power_limit_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, Sample
+from clusterctl.model.running_text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -135,7 +136,7 @@ def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterato
                 slowed, outcome=Outcome.WARN, found=f"{limit_text(load.margin_c)} C left to the temperature at which it slows down"
             )
     if own and not bad:
-        yield replace(blank, found=f"no slowdown of {len(own)} GPUs", detail=_summary(list(own.values())))
+        yield replace(blank, found=f"no slowdown of {counted(len(own), 'GPU')}", detail=_summary(list(own.values())))
 
 
 def _summary(loads: Sequence[Loaded]) -> str:
@@ -198,6 +199,6 @@ def _against(
             passing[key[1]] = value
     yield from low
     if not low and all(standing.peers < standing.least for key in own for standing in (beside[key], fleet[key])):
-        yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} GPUs are not a comparison")
+        yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"too few to compare: {counted(len(own), 'GPU')}")
     elif passing:
         yield passing_devices(blank, passing, beside_bad=bool(low))

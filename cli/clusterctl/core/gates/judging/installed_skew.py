@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.version_skew import most_first
-from clusterctl.core.node_names import names_text
 from clusterctl.model.installed_skew import InstalledSkew
+from clusterctl.model.running_text import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,10 +30,10 @@ def installed_text(one: InstalledSkew) -> str:
     what = f"{one.component}{f' ({one.model})' if one.model else ''} differs{f' in scalable unit {one.unit}' if one.unit else ''}"
     first, *others = one.versions
     if one.majority:
-        other = "; ".join(f"{names_text(v.nodes)}: {v.version}" for v in others)
+        other = "; ".join(f"{first_of(v.nodes)}: {v.version}" for v in others)
         versions = f"{other}, against {first.version} on most ({len(first.nodes)} {'node' if len(first.nodes) == 1 else 'nodes'})"
     else:
-        versions = "; ".join(f"{names_text(v.nodes)}: {v.version}" for v in one.versions)
+        versions = "; ".join(f"{first_of(v.nodes)}: {v.version}" for v in one.versions)
     return f"{what}: {versions}; no verdict on a node depends on it: make them alike (update the part, or replace what is missing), or declare what is right, and its check names the nodes"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.direction import HIGHER_IS_BETTER, LOWER_IS_BETTER
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Baseline, BaselineKind, DeviceValue, GateResult, Outcome
+from clusterctl.model.running_text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def compare_with_limits(
     errors = [r for b in chosen if b.kind is BaselineKind.CEILING for r in _above(node, b, _of(samples, b))]
     limits = (*floors(chosen), *upper_limits(chosen))
     if not limits:
-        detail = f"the profile has no floor that holds for {nodes} node{'s' if nodes != 1 else ''}"
+        detail = f"the profile has no floor that holds for {counted(nodes, 'node')}"
         return (GateResult(gate, node, Outcome.COULD_NOT_RUN, "baseline", detail=detail, reason=GateReason.NO_BASELINE), *errors)
     broken = {r.metric for r in errors}
     return (*errors, *(r for b in limits if b.metric not in broken for r in _against_limit(node, b, _of(samples, b))))

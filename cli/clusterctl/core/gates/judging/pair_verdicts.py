@@ -15,6 +15,7 @@ from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.repair import NO_REPAIR, Component, NextAction, Repair
+from clusterctl.model.running_text import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ def _collision(gate: PairGate[Any], findings: PairFindings, passed: GateResult, 
         passed,
         outcome=Outcome.WARN,
         reason=reason_between(between),
-        detail=f"read {gate.text(ranked[0].value)} with {_some(partners)} ({_limit(gate, ranked[0].limit)}), and both ends are proven: "
+        detail=f"read {gate.text(ranked[0].value)} with {first_of(partners)} ({_limit(gate, ranked[0].limit)}), and both ends are proven: "
         f"{why_between(between, gate.direction)}{_figures(gate, findings.graph, end)}; {passed.detail}",
         hint=hint_between(between, passed.node),
         repair=repair_between(between),
@@ -170,7 +171,7 @@ def _unclear(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, lin
         hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"
     limit = _limit(gate, blank.limit or 0.0)
     one_way = _one_way(gate, end, links)
-    detail = f"reads {found} with {_some(partners)} ({limit}){one_way}; {unknown}{_unpinned(links)}; source {blank.source}"
+    detail = f"reads {found} with {first_of(partners)} ({limit}){one_way}; {unknown}{_unpinned(links)}; source {blank.source}"
     return replace(blank, reason=gate.direction.reason, value=value, found=found, detail=detail, hint=hint)
 
 
@@ -186,7 +187,7 @@ def _not_measured(gate: PairGate[Any], graph: Graph, blank: GateResult, broken: 
         value=min(values, key=gate.direction.rank, default=None),
         rule=graph.of(end, LinkState.BROKEN)[0].rule,
         reason=reason,
-        detail=f"not measured with {_some(partners)}: {'; '.join(problems[:2])}",
+        detail=f"not measured with {first_of(partners)}: {'; '.join(problems[:2])}",
         hint=hint_for(gate, reason, blank.node),
     )
 
@@ -203,7 +204,7 @@ def _partners_fine(graph: Graph, end: End) -> str:
 
 def _confirmed(gate: PairGate[Any], graph: Graph, end: End) -> str:
     again = {link.far(end)[0] for link in graph.of(end, LinkState.LOW) if link.suspect == end}
-    return f"; again {gate.direction.bad} with {_some(sorted(again))}, alone with each" if again else ""
+    return f"; again {gate.direction.bad} with {first_of(sorted(again))}, alone with each" if again else ""
 
 
 def _figures(gate: PairGate[Any], graph: Graph, end: End) -> str:
@@ -242,19 +243,14 @@ def _again(gate: PairGate[Any], graph: Graph, end: End) -> str:
 def _seen(gate: PairGate[Any], end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
     partners = sorted({link.far(end)[0] for link in good})
     others = sorted({link.far(end)[0] for link in links if link.state is not LinkState.OK} - set(partners))
-    rest = f"; not counted: {_some(others)}, at fault there" if others else ""
+    rest = f"; not counted: {first_of(others)}, at fault there" if others else ""
     worst = min(good, key=lambda link: gate.direction.rank(link.value))
     beside = f"; {gate.beside_label} {gate.text(worst.beside)}" if worst.beside is not None else ""
     unpinned = _unpinned([link for link in good if end in dict(link.unpinned)])
-    return f"{gate.direction.worst} of {sum(link.runs for link in good)} runs with {_some(partners)}{beside}{rest}{unpinned}"
+    return f"{gate.direction.worst} of {sum(link.runs for link in good)} runs with {first_of(partners)}{beside}{rest}{unpinned}"
 
 
 def _unpinned(links: Sequence[Link]) -> str:
     """What was not bound to the NUMA node of its HCA, which may be why it is slow."""
     texts = dict.fromkeys(f"{node}: {why}" for link in links for (node, _), why in link.unpinned)
     return "".join(f"; {text}" for text in list(texts)[:_PAIR])
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = 4
-    return ", ".join(names) if len(names) <= shown else f"{', '.join(names[:shown])} and {len(names) - shown} more"

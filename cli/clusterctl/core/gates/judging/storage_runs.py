@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.parsers.storage_throughput import READ, SEEN, WRITE
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, Sample
+from clusterctl.model.running_text import first_of
 from clusterctl_tools.storage_throughput import GRANTED
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def wrong_contents(group: StorageGroup) -> dict[str, GateResult]:
             source=_SOURCE,
             value=float(run.wrong),
             limit=0.0,
-            detail=f"{first}{f'; wrong on {_names(others)}, too' if others else ''}",
+            detail=f"{first}{f'; wrong on {first_of(others)}, too' if others else ''}",
         )
     return found
 
@@ -95,7 +96,7 @@ def spread_text(group: StorageGroup, metric: str) -> str:
     unit = next(iter(figures.values())).unit
     text = f"{len(values)} nodes together, {_number(min(values))} to {_number(max(values))} {unit} each, median {_number(median(values))}, slowest {worst}"
     cached = [name for name, run in group.outputs.items() if metric == READ and not run.direct]
-    return f"{text}; without direct I/O on {_names(cached)}, so a cache may have answered" if cached else text
+    return f"{text}; without direct I/O on {first_of(cached)}, so a cache may have answered" if cached else text
 
 
 def _together(transfers: Sequence[Transfer | None]) -> float:
@@ -109,7 +110,7 @@ def _errors(group: StorageGroup) -> GateResult | None:
     for name, run in group.outputs.items():
         for error in run.errors:
             by_error.setdefault(f"{error.code} ({error.detail}) in phase {error.phase}", []).append(name)
-    texts = [f"{text} on {_names(names)}" for text, names in by_error.items()]
+    texts = [f"{text} on {first_of(names)}" for text, names in by_error.items()]
     return _fault(group, "errors", GateReason.IO_ERROR, texts, "no error")
 
 
@@ -191,10 +192,6 @@ def _fault(group: StorageGroup, rule: str, reason: GateReason, texts: Sequence[s
         source=_SOURCE,
         detail=detail,
     )
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _number(value: float) -> str:

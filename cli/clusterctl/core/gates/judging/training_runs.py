@@ -13,6 +13,7 @@ from clusterctl.core.gates.judging.peers import FAIL, standings
 from clusterctl.core.parsers.training_proxy import COMPUTE, tenth_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.running_text import first_of
 from clusterctl_tools.training_proxy import RESUMED, WHOLE
 
 if TYPE_CHECKING:
@@ -181,9 +182,7 @@ def _ends(group: TrainingGroup) -> tuple[float, float]:
 def _fault(group: TrainingGroup, rule: str, reason: GateReason, ranks: set[tuple[str, int]], found: str) -> TrainingFault:
     """A fault that names ranks, unless those are most of them."""
     named = sorted(ranks) if 2 * len(ranks) <= len(group.ranks(WHOLE)) else []
-    shown = ", ".join(f"{name} gpu{gpu}" for name, gpu in named[:_SHOWN]) + (
-        f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
-    )
+    shown = first_of([f"{name} gpu{gpu}" for name, gpu in named], _SHOWN)
     result = replace(
         group.blank,
         outcome=Outcome.COULD_NOT_RUN,

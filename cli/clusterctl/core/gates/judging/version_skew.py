@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.registry import gate_named
-from clusterctl.core.node_names import names_text
+from clusterctl.model.running_text import first_of
 from clusterctl.model.version_skew import VersionNodes, VersionSkew
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def version_skews(units: Mapping[str, str], results: Sequence[GateResult]) -> tu
 
 def skew_text(one: VersionSkew) -> str:
     """For people: the versions with their nodes, and what to do."""
-    versions = "; ".join(f"{v.version} on {names_text(v.nodes)}" for v in one.versions)
+    versions = "; ".join(f"{v.version} on {first_of(v.nodes)}" for v in one.versions)
     where = f" in scalable unit {one.unit}" if one.unit else ""
     return f"{one.gate} was measured with different versions of {one.tool}{where}, so these nodes are not compared with each other: {versions}; install one version, then burn in again"
 

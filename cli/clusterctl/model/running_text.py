@@ -1,4 +1,4 @@
-"""Node names, counts and durations in running text."""
+"""Lists of names, counts and durations in running text."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ _HOUR_S = 3600
 def fold_names(names: Sequence[str]) -> str:
     """Up to eight names as a list; of more, how many there are with the first four."""
     return ", ".join(names) if len(names) <= _LISTED else f"{len(names)} nodes ({', '.join(names[:_FIRST])}, ...)"
+
+
+def first_of(names: Sequence[str], shown: int = _FIRST) -> str:
+    """`a, b, c, d and 3 more`."""
+    return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
 def counted(number: int, noun: str) -> str:
