@@ -15,14 +15,35 @@ Problem = tuple[str, str]
 
 _PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
 _MODE = re.compile(r"[0-7]{3,4}")
-_PAGE_MIB = {"2M": 2, "1G": 1024}
+_PAGE_MIB = {"2M": 2, "32M": 32, "512M": 512, "1G": 1024, "16G": 16384}
+# Linux, Documentation/arch/arm64/hugetlbpage.rst and Documentation/admin-guide/mm/hugetlbpage.rst.
+_SIZES_X86 = ("2M", "1G")
+_SIZES_4K = ("2M", "32M", "1G")
+_SIZES_64K = ("2M", "512M", "16G")
 # What x86-64 maps directly with four levels of page tables (Linux, Documentation/arch/x86/x86_64/mm.rst), so no node of any profile has more.
 _MOST_MIB = 64 * 1024 * 1024
 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
-    """Every contradiction as (variable, text). `variables`: those of hugepages and, if the node has the role, of hardware."""
-    return [*_pages(variables), *_mounts(variables["hugepages_mounts"])]
+    """Every contradiction as (variable, text). `variables`: those of hugepages and, if the node has the roles, of hardware and kernel."""
+    return [*_pages(variables), *_mounts(variables["hugepages_mounts"]), *_sizes(variables)]
+
+
+def _sizes(v: Mapping[str, Any]) -> Iterator[Problem]:
+    """Sizes that the declared kernel does not have."""
+    release, is_arm = str(v.get("kernel_release") or ""), v.get("hardware_architecture") == "aarch64"
+    if release.endswith("64k"):
+        kernel, sizes = "a kernel with 64 KiB pages", _SIZES_64K
+    elif is_arm and release:
+        kernel, sizes = "an arm64 kernel with 4 KiB pages", _SIZES_4K
+    elif v.get("hardware_architecture") == "x86_64":
+        kernel, sizes = "an x86-64 kernel", _SIZES_X86
+    else:
+        return
+    declared = [(f"{name}[{i}].size", row["size"]) for name in ("hugepages_pages", "hugepages_mounts") for i, row in enumerate(v[name])]
+    for where, size in [*declared, ("hugepages_default_size", v.get("hugepages_default_size"))]:
+        if size and size not in sizes:
+            yield where, f"{kernel} has no huge pages of {size}, only {', '.join(sizes)}"
 
 
 def _pages(v: Mapping[str, Any]) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from clusterctl_validators.spec_view import SpecView
 ROLE = "hugepages"
 CONFIG = "/etc/clusterctl/hugepages.conf"
 UNIT = "clusterctl-hugepages.service"
-SIZES_KIB = {"2M": 2048, "1G": 1048576}
+SIZES_KIB = {"2M": 2048, "32M": 32768, "512M": 524288, "1G": 1048576, "16G": 16777216}
 _KEYS = ("default_hugepagesz", "hugepagesz", "hugepages")
 APPLY = "apply the role hugepages"
 
@@ -89,11 +89,11 @@ def _description(size: str, mode: str, gid: int) -> str:
 
 
 def _found(mount: Mount) -> str:
-    """A mount in declared form: the kernel omits gid=0 and its default mode 755, and writes 1G as 1024M."""
+    """A mount in declared form: the kernel omits gid=0 and its default mode 755, and writes sizes in MiB."""
     if mount.fstype != "hugetlbfs":
         return mount.fstype
     options = dict(o.partition("=")[::2] for o in mount.options)
-    size = {"1024M": "1G", "2048K": "2M"}.get(options.get("pagesize", ""), options.get("pagesize", "default"))
+    size = {"1024M": "1G", "16384M": "16G"}.get(options.get("pagesize", ""), options.get("pagesize", "default"))
     return _description(size, options.get("mode", "755"), int(options.get("gid", 0)))
 
 

@@ -57,7 +57,6 @@ def main(_argv: list[str], _version: str = "") -> int:
     node = socket.gethostname()
     started = grub_env.start_kernel()
     cmdline = started.cmdline if started else FIRST_BOOT
-    pages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
     boot_id = str(uuid.uuid4())
     os.makedirs(RUN, exist_ok=True)
     simulated = "The hardware of this node is simulated by clusterctl lab."
@@ -65,6 +64,7 @@ def main(_argv: list[str], _version: str = "") -> int:
     # As the hardware: for programs whose units hide the file of the lab.
     state.set_flag("management", state.read(machine.INSTALLED))
     uname.on_boot(started.release if started else "")
+    pages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node, uname.release())
     machine.name_devices()
     boot_source.on_boot()
     nv_config.on_boot()

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from .cmdline import parse_cmdline
 
-SIZES_KIB = {"2M": 2048, "1G": 1048576, "2048K": 2048, "1048576K": 1048576}
-DEFAULT_KIB = 2048
+_UNITS_KIB = {"K": 1, "M": 1024, "G": 1048576}
+SIZES_KIB = (2048, 1048576)
+# Linux, Documentation/arch/arm64/hugetlbpage.rst; the default is what one entry of the page middle directory maps.
+_SIZES_64K_KIB = (524288, 2048, 16777216)
 
 
 @dataclass
@@ -19,16 +21,19 @@ class HugePages:
         node_kib: memory of each NUMA node that huge pages may use.
         pages: (NUMA node, page size in KiB) -> number of pages.
         default_kib: default page size.
+        sizes_kib: the sizes that the kernel has, its default first.
     """
 
     nodes: int
     node_kib: int
     pages: dict[tuple[int, int], int] = field(default_factory=dict)
-    default_kib: int = DEFAULT_KIB
+    default_kib: int = 0
+    sizes_kib: tuple[int, ...] = SIZES_KIB
 
     def __post_init__(self) -> None:
+        self.default_kib = self.default_kib or self.sizes_kib[0]
         for node in range(self.nodes):
-            for size in (2048, 1048576):
+            for size in self.sizes_kib:
                 self.pages.setdefault((node, size), 0)
 
     def total(self, size_kib: int) -> int:
@@ -49,18 +54,25 @@ class HugePages:
         return self.total(size_kib)
 
 
-def pages_from_cmdline(cmdline: str, nodes: int, node_kib: int) -> HugePages:
-    """The pages after a boot with this command line: `hugepagesz=`, `hugepages=N` or `0:N,1:N`, `default_hugepagesz=`."""
-    result = HugePages(nodes, node_kib)
+def pages_from_cmdline(cmdline: str, nodes: int, node_kib: int, release: str = "") -> HugePages:
+    """The pages after a boot of the kernel `release` with this command line: `hugepagesz=`, `hugepages=N` or `0:N,1:N`, `default_hugepagesz=`."""
+    result = HugePages(nodes, node_kib, sizes_kib=_SIZES_64K_KIB if release.endswith("64k") else SIZES_KIB)
     size = result.default_kib
     for name, value in parse_cmdline(cmdline):
-        if name in ("hugepagesz", "default_hugepagesz") and value and value.upper() in SIZES_KIB:
-            size = SIZES_KIB[value.upper()]
-            if name == "default_hugepagesz":
+        if name in ("hugepagesz", "default_hugepagesz"):
+            given = _kib(value or "")
+            size = given if given in result.sizes_kib else 0
+            if size and name == "default_hugepagesz":
                 result.default_kib = size
-        elif name == "hugepages" and value:
+        elif name == "hugepages" and value and size:  # the kernel ignores the pages of a size that it does not have
             _request_pages(result, size, value)
     return result
+
+
+def _kib(size: str) -> int:
+    """0 for what is not a size."""
+    number, unit = size[:-1], size[-1:].upper()
+    return int(number) * _UNITS_KIB[unit] if number.isdigit() and unit in _UNITS_KIB else 0
 
 
 def _request_pages(pages: HugePages, size_kib: int, value: str) -> None:

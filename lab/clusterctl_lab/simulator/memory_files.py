@@ -9,21 +9,21 @@ from .hugepages import HugePages, pages_from_cmdline
 from .state import RUN, read
 
 _TOTALS = {"/proc/sys/vm/nr_hugepages": 0, "/proc/sys/vm/nr_hugepages_mempolicy": 0}
-_SIZES = (2048, 1048576)
 
 
 class MemoryFiles:
     """The files of huge pages and transparent huge pages. `root` is the parent of /sys and /proc, for tests."""
 
-    def __init__(self, cmdline: str, root: str = "") -> None:
+    def __init__(self, cmdline: str, root: str = "", release: str = "") -> None:
         self.root = root
-        self.pages: HugePages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
+        self.pages: HugePages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node, release)
         default = self.pages.default_kib
-        self._totals = dict.fromkeys(_TOTALS, default) | {f"/sys/kernel/mm/hugepages/hugepages-{s}kB/nr_hugepages": s for s in _SIZES}
+        of_sizes = {f"/sys/kernel/mm/hugepages/hugepages-{s}kB/nr_hugepages": s for s in self.pages.sizes_kib}
+        self._totals = dict.fromkeys(_TOTALS, default) | of_sizes
         self._nodes = {
             f"/sys/devices/system/node/node{n}/hugepages/hugepages-{s}kB/nr_hugepages": (n, s)
             for n in range(machine.NUMA_NODES)
-            for s in _SIZES
+            for s in self.pages.sizes_kib
         }
         self._shown = {f"/sys/{name}": str(value) for name, value in sysfs_memory.page_files(self.pages).items()}
         self._choices = {f"/sys/{sysfs_memory.THP}/{name}": choices for name, choices in sysfs_memory.THP_CHOICES.items()}

@@ -27,7 +27,7 @@ def main(_argv: list[str], _version: str = "") -> int:
 
 def _serve() -> None:
     log = KernelLog()
-    memory = MemoryFiles(state.read("/proc/cmdline"))
+    memory = MemoryFiles(state.read("/proc/cmdline"), release=uname.release())
     watcher = FileWatcher()
     os.makedirs(load.FOLDER, exist_ok=True)
     for path in [*memory.watched(), SEED, load.FOLDER]:

@@ -59,7 +59,7 @@ def _modules() -> dict[str, str | int | bytes]:
 def page_files(pages: HugePages) -> dict[str, str | int | bytes]:
     """The files whose values depend on the number of huge pages."""
     result: dict[str, str | int | bytes] = {}
-    for size in (2048, 1048576):
+    for size in pages.sizes_kib:
         total = pages.total(size)
         result |= _counters(f"kernel/mm/hugepages/hugepages-{size}kB", total)
         for extra in ("nr_hugepages_mempolicy", "nr_overcommit_hugepages", "resv_hugepages"):

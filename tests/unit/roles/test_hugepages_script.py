@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl_validators.test_hugepages import SIZES_KIB
 from support.checks import write_files
 from support.filters import filter_plugin
-from support.roles import ROOT
+from support.roles import ROOT, load_role
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +60,17 @@ def test_a_node_with_fewer_pages_is_reported(machine: Path) -> None:
 def test_an_absent_numa_node_is_reported(machine: Path) -> None:
     write_files(machine, {"/etc/clusterctl/hugepages.conf": "1G 7 1\n"})
     assert run("apply", machine) == (1, ["node7 1G: declared 1, found none"])
+
+
+def test_each_size_that_can_be_declared_is_allocated_and_checked(tmp_path: Path) -> None:
+    sizes = load_role(ROOT / "roles" / "hugepages").options["hugepages_pages"]["options"]["size"]["choices"]
+    assert sorted(sizes) == sorted(SIZES_KIB)
+    conf = "".join(f"{size} 0 {number}\n" for number, size in enumerate(sizes, 1))
+    files = {NODE.format(0, kib): "0\n" for kib in SIZES_KIB.values()}
+    write_files(tmp_path, {**files, "/etc/clusterctl/hugepages.conf": conf, "/proc/sys/vm/compact_memory": ""})
+    assert run("apply", tmp_path) == (0, [])
+    found = {size: (tmp_path / NODE.format(0, SIZES_KIB[size]).lstrip("/")).read_text() for size in sizes}
+    assert found == {size: f"{number}\n" for number, size in enumerate(sizes, 1)}
 
 
 PAGES = [{"size": "2M", "node": 0, "count": 3}, {"size": "1G", "node": 0, "count": 4}, {"size": "1G", "node": 1, "count": 8}]

@@ -37,7 +37,7 @@ ASSERTED = [
     ("os_tuning", {"os_tuning_firewall_trusted": ["eth0"], "os_tuning_firewall_off": True}, "only where os_tuning_firewall_off is false"),
     ("os_tuning", {"os_tuning_time_sync": "chrony"}, "os_tuning_time_sources is empty"),
     ("hugepages", {"hugepages_pages": [{"size": "1G", "node": 999, "count": 1}]}, "NUMA nodes absent on this machine: node999"),
-    ("hugepages", {"hugepages_pages": [{"size": "4M", "node": 0, "count": 1}]}, "value of size must be one of: 2M, 1G"),
+    ("hugepages", {"hugepages_pages": [{"size": "4M", "node": 0, "count": 1}]}, "value of size must be one of: 2M, 32M, 512M, 1G, 16G"),
 ]
 
 

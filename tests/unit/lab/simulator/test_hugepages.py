@@ -35,6 +35,12 @@ def test_the_command_line_sets_the_default_size() -> None:
     assert (pages.default_kib, pages.total(GIB)) == (GIB, 2)
 
 
+def test_a_kernel_with_64k_pages_has_other_sizes() -> None:
+    pages = pages_from_cmdline("hugepages=3 hugepagesz=1G hugepages=9 hugepagesz=16G hugepages=2", 2, 500 * GIB, "6.8.0-1021-nvidia-64k")
+    assert pages.default_kib == 524288
+    assert {size: pages.total(size) for size in pages.sizes_kib} == {524288: 3, 2048: 0, 16 * GIB: 2}
+
+
 def test_allocation_is_limited_by_memory() -> None:
     pages = HugePages(2, 4 * GIB)
     assert pages.set_node(0, GIB, 3) == 3
