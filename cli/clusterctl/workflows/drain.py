@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
@@ -11,7 +12,7 @@ from clusterctl.adapters.pools.read_back import is_member, take_out
 from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
-from clusterctl.model.errors import ActionRefusedError, IllegalTransitionError, PoolError
+from clusterctl.model.errors import ActionRefusedError, ClusterctlError, IllegalTransitionError, PoolError, PoolUnreachableError
 from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.repair import NO_REPAIR
 from clusterctl.model.state import State
@@ -50,11 +51,12 @@ def drain(
     stay out until they are released or explicitly included. `cause`: what a policy drains them for;
     `found`: node -> what was found on it, which is its cause then, and for the scheduler to show; `code`: what the owner states. A person's drain is not a fault, so that automatic repair
     does not act on planned work: the scheduler shows one only where the owner quarantines and states what for. Nodes that are there already, or cannot
-    go there, stay as they are; one that is there already, and that somebody returned to the pool, is taken out again.
+    go there, stay as they are, and so do those that their scheduler does not take out; one that is there already, and that somebody returned to the
+    pool, is taken out again.
 
     Raises:
-        PoolError: `limits` forbid it, and `force` is not given; or one in doubt cannot be taken out, or the pool does not report whether one that is there
-            already is out. None was drained.
+        PoolError: `limits` forbid it, and `force` is not given, or the pool does not report whether one that is there already is out. None was drained.
+        PoolUnreachableError: the scheduler does not answer.
         LeaseHeldError: a run holds one of them, or takes nodes out of the pool for minutes; none was drained.
     """
 
@@ -65,13 +67,15 @@ def drain(
         return mark_text(node.name, stated) if stated else text
 
     def left(node: NodeRecord) -> Move | None:
+        if node.name in pool_side.refusals:
+            return _refused(node, pool_side.refusals[node.name])
         if is_there(node):
             return _already(node, again=node.name in returned)
-        return None if is_legal(node.state, to) else _refused(node, to.value)
+        return None if is_legal(node.state, to) else _illegal(node, to.value)
 
     def move(node: NodeRecord) -> Move:
-        take_out(pool, node.name, text_of(node))
-        store.end_doubt(node.name)
+        if not pool_side.take([node]):
+            return _refused(node, pool_side.refusals[node.name])
         why = found.get(node.name) if found else stated
         shown = why.code if why else cause.value if cause else ""
         kind = why.kind if why and found else cause
@@ -86,19 +90,43 @@ def drain(
     text = f"{to.value} by {operator}: {reason}"
     stated = Reason(ReasonKind.PERSON, text, item=code) if owner else None
     marker, returned = Marker(pool), set[str]()
+    pool_side = _PoolSide(store, pool, text_of)
     in_doubt = reconcile(store, pool, operator)
     turn = nullcontext() if force else pool_turn(store, holder=operator)
     with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator), turn:
         known = store.nodes([n.name for n in nodes])
         # that the record has these as drained does not prove that of the pool
-        _take_out_again(store, pool, [n for n in known if n.name in in_doubt], text_of)
+        pool_side.take([n for n in known if n.name in in_doubt])
         returned.update(n.name for n in known if is_there(n) and is_member(pool, n.name))
         leaving = [n.name for n in known if n.name in returned or left(n) is None]
         if leaving and not force:
             hint = "drain fewer, wait, or add --force if this is intended"
             Headroom(store, pool, limits).require(leaving, doing="draining", hint=hint)
-        _take_out_again(store, pool, [n for n in known if n.name in returned], text_of)
+        pool_side.take([n for n in known if n.name in returned])
         return _each(known, left, move)
+
+
+@dataclass(slots=True)
+class _PoolSide:
+    """Takes nodes out of the pool. `refusals`: node -> why its scheduler did not take it out."""
+
+    store: Store
+    pool: Pool
+    text_of: Callable[[NodeRecord], str]
+    refusals: dict[str, PoolError] = field(default_factory=dict)
+
+    def take(self, nodes: Sequence[NodeRecord]) -> bool:
+        """Returns whether all of them are out."""
+        for node in nodes:
+            try:
+                take_out(self.pool, node.name, self.text_of(node))
+            except PoolUnreachableError:
+                raise
+            except PoolError as e:
+                self.refusals[node.name] = e
+            else:
+                self.store.end_doubt(node.name)
+        return not self.refusals.keys() & {n.name for n in nodes}
 
 
 def still_running(pool: Pool, moves: Sequence[Move], waiting: Callable[[Mapping[str, str]], None] | None = None) -> StillRunning:
@@ -120,7 +148,7 @@ def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason:
     def left(node: NodeRecord) -> Move | None:
         if node.state is State.REGISTERED:
             return _already(node)
-        return None if node.state in RELEASABLE else _refused(node, "released")
+        return None if node.state in RELEASABLE else _illegal(node, "released")
 
     def move(node: NodeRecord) -> Move:
         store.transition(node.name, State.REGISTERED, run_id="", operator=operator, reason=reason)
@@ -128,12 +156,6 @@ def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason:
 
     with lease_for(store, [n.name for n in nodes], verb="release", holder=operator):
         return _each(store.nodes([n.name for n in nodes]), left, move)
-
-
-def _take_out_again(store: Store, pool: Pool, nodes: Sequence[NodeRecord], text_of: Callable[[NodeRecord], str]) -> None:
-    for node in nodes:
-        take_out(pool, node.name, text_of(node))
-        store.end_doubt(node.name)
 
 
 def _each(nodes: Sequence[NodeRecord], left: Callable[[NodeRecord], Move | None], move: Callable[[NodeRecord], Move]) -> tuple[Move, ...]:
@@ -146,7 +168,10 @@ def _already(node: NodeRecord, *, again: bool = False) -> Move:
     return Move(node.name, node.state, node.state, detail, MoveOutcome.ALREADY, reason_code=node.reason_code)
 
 
-def _refused(node: NodeRecord, wanted: str) -> Move:
+def _illegal(node: NodeRecord, wanted: str) -> Move:
     kind = IllegalTransitionError if wanted in set(State) else ActionRefusedError
-    error = kind(node=node.name, current=node.state.value, wanted=wanted, hint=next_action(node.name, node.state))
+    return _refused(node, kind(node=node.name, current=node.state.value, wanted=wanted, hint=next_action(node.name, node.state)))
+
+
+def _refused(node: NodeRecord, error: ClusterctlError) -> Move:
     return Move(node.name, node.state, node.state, str(error), MoveOutcome.REFUSED, error.hint, node.reason_code)

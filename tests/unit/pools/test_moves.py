@@ -11,6 +11,7 @@ from clusterctl.model.errors import LeaseHeldError, PoolError, PoolUnreachableEr
 from clusterctl.model.state import State
 from clusterctl.workflows.drain import drain, release
 from support.rack_after_run import GOOD, pooled_rack
+from support.refusing_pool import RefusingPool
 from support.stores import bring
 
 if TYPE_CHECKING:
@@ -110,6 +111,24 @@ def test_a_pool_that_does_not_answer_has_no_node_that_is_drained_already(store: 
     monkeypatch.setattr(LocalPool, "members", silent)
     with pytest.raises(PoolUnreachableError):
         drain(store, LocalPool(store), store.nodes(GOOD[:1]), operator="bob", reason="x", owner="bob")
+
+
+def test_a_node_that_its_scheduler_does_not_take_out_is_refused_and_no_other(store: Store) -> None:
+    moves = drain(store, RefusingPool(store, ["r12-n02"]), store.nodes(GOOD[:3]), operator="bob", reason="x", force=True)
+    assert [(m.node, m.outcome.value) for m in moves] == [("r12-n01", "moved"), ("r12-n02", "refused"), ("r12-n03", "moved")]
+    assert (moves[1].from_state, moves[1].to_state, moves[1].hint) == (State.ADMITTED, State.ADMITTED, "wait until it is back")
+    assert "Slurm reboots r12-n02" in moves[1].detail
+    assert LocalPool(store).members() == {"r12-n02", *GOOD[3:]}
+
+
+def test_a_drained_node_that_was_returned_and_is_not_taken_out_is_refused_and_no_other(store: Store) -> None:
+    drain(store, LocalPool(store), store.nodes(GOOD[:2]), operator="ada", reason="fan", owner="ada")
+    for name in GOOD[:2]:
+        LocalPool(store).admit(name, "by hand")
+    moves = drain(store, RefusingPool(store, ["r12-n01"]), store.nodes(GOOD[:3]), operator="bob", reason="fan", owner="bob", force=True)
+    assert [(m.node, m.outcome.value) for m in moves] == [("r12-n01", "refused"), ("r12-n02", "already"), ("r12-n03", "moved")]
+    assert "Slurm reboots r12-n01" in moves[0].detail
+    assert LocalPool(store).members() == {"r12-n01", *GOOD[3:]}
 
 
 def test_a_rack_goes_to_the_vendor_but_for_those_in_service(store: Store) -> None:

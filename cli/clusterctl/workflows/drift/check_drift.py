@@ -17,6 +17,7 @@ from clusterctl.core.repairs import repair_of_deviation
 from clusterctl.model.drift import DriftAction, DriftKind, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.move import MoveOutcome
 from clusterctl.model.records import RunStatus
 from clusterctl.model.running_text import first_of
 from clusterctl.model.state import State
@@ -253,4 +254,6 @@ def _drain(
             store.trip_breaker(operator=config.operator, reason=f"drift: {e}")
         out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
         return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": reason if n in out else str(e)} for n in names]
-    return [{"node": m.node, "action": "drained" if m.to_state is State.DRAINED else "drain refused", "detail": m.detail} for m in moves]
+    return [
+        {"node": m.node, "action": "drain refused" if m.outcome is MoveOutcome.REFUSED else "drained", "detail": m.detail} for m in moves
+    ]

@@ -8,7 +8,7 @@ from clusterctl.adapters.ansible.runner import PlaybookRequest
 from clusterctl.adapters.pools.read_back import take_out
 from clusterctl.adapters.pools.vacating import busy_text, vacate
 from clusterctl.core.parsers.ssh_messages import read_ssh_failure
-from clusterctl.model.errors import PoolStateUnknownError
+from clusterctl.model.errors import PoolError, PoolUnreachableError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import status_hint
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
@@ -30,14 +30,22 @@ OUT_OF_POOL = ("-e", OUT_OF_POOL_VARIABLE)
 
 
 def un_admit(context: RunContext, plans: Mapping[str, NodePlan], taken_out: Callable[[], None]) -> None:
-    """Take every node out of the pool, call `taken_out`, wait for what still runs there, and record that it is being changed, before anything touches it."""
+    """Take every node out of the pool, call `taken_out`, wait for what still runs there, and record that it is being changed, before anything touches it.
+
+    A node that its scheduler does not take out ends as it is.
+
+    Raises:
+        PoolUnreachableError: the scheduler does not answer.
+    """
     pool = context.services.pool
     for name in tuple(context.active):
         try:
             take_out(pool, name, _why(context, plans[name]))
-        except PoolStateUnknownError as e:
+        except PoolUnreachableError:
+            raise
+        except PoolError as e:  # about this node: Slurm reboots it, for example
             reason = Reason(ReasonKind.REFUSED, str(e), hint=e.hint)
-            context.end(name, plans[name].state, e.exit_code, str(e), (reason,))
+            context.end(name, plans[name].state, ExitCode.CHANGES_PENDING, str(e), (reason,))
             continue
         context.services.store.end_doubt(name)
         if plans[name].state is State.ADMITTED:
