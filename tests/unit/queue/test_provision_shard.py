@@ -17,6 +17,7 @@ from clusterctl.model.errors import (
     InterruptedRunError,
     LeaseHeldError,
     OutsideWindowError,
+    PoolUnreachableError,
     StaleTokenError,
     StoreError,
 )
@@ -117,10 +118,15 @@ def test_what_passes_leaves_it_as_it_is(error: ClusterctlError, config: Config, 
     assert now(config, shard) == shard
 
 
-WAITS = (LeaseHeldError(**HELD), BreakerError(detail="too many are out", hint=""), OutsideWindowError(detail="no window is open", hint=""))
+WAITS = (
+    LeaseHeldError(**HELD),
+    BreakerError(detail="too many are out", hint=""),
+    OutsideWindowError(detail="no window is open", hint=""),
+    PoolUnreachableError(detail="slurmctld does not answer", hint=""),
+)
 
 
-@pytest.mark.parametrize("error", WAITS, ids=["lease", "breaker", "window"])
+@pytest.mark.parametrize("error", WAITS, ids=["lease", "breaker", "window", "scheduler"])
 def test_nodes_that_cannot_be_worked_on_now_are_waited_for(
     error: ClusterctlError, config: Config, shard: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from clusterctl.model.errors import (
     InterruptedRunError,
     LeaseHeldError,
     OutsideWindowError,
-    PoolStateUnknownError,
+    PoolUnreachableError,
     StaleTokenError,
     StoreError,
 )
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from clusterctl.model.shard import Fence, Shard
     from clusterctl.workflows.provision.request import ProgressListener
 
-# the nodes are free later: another run ends, other racks return to the pool, a maintenance window opens
-WAITS = (LeaseHeldError, BreakerError, OutsideWindowError)
+# the nodes can be worked on later: another run ends, other racks return to the pool, a maintenance window opens, the scheduler answers
+WAITS = (LeaseHeldError, BreakerError, OutsideWindowError, PoolUnreachableError)
 # after these, the same shard may well succeed: it goes back to the queue
-PASSING = (StoreError, InterruptedRunError, PoolStateUnknownError, ContentDiffersError)
+PASSING = (StoreError, InterruptedRunError, ContentDiffersError)
 
 
 def provision_shard(config: Config, fence: Fence, vault_ids: tuple[str, ...], listener: ProgressListener) -> ExitCode:
     """Work on the nodes of a shard and record its end; after an error that may pass, the shard is left as it is, or queued again.
 
     Raises:
-        LeaseHeldError, BreakerError, OutsideWindowError: its nodes cannot be provisioned now; the shard is queued again.
+        LeaseHeldError, BreakerError, OutsideWindowError, PoolUnreachableError: its nodes cannot be provisioned now; the shard is queued again.
         StaleTokenError: another worker has the shard.
         ContentDiffersError: this machine's content is not what the shard names.
         ClusterctlError: as `run_provision`.
