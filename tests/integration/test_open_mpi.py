@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from clusterctl.core.gates.mpi_options import mpi_options
+from clusterctl.core.gates.mpi_options import mpi_hosts, mpi_options
 from clusterctl.core.gates.subject import subject_of
-from support.agents import AgentNode, address_of, group_of, sleeper, sleepers, until
+from support.agents import AgentNode, address_of, group_of, program, sleeper, sleepers, until
 from support.gates import TODAY, gates, node
 from support.ports import free_port
 
@@ -28,7 +29,7 @@ def mpirun(program: list[str], *, declared: bool = False) -> list[str]:
     names = [f"n{i}" for i in range(1, NODES + 1)]
     profiles = {name: gates(gates_peer_address=address_of(name) if declared else "") for name in names}
     members = [subject_of(node(name, host=address_of(name), declared=profiles[name]), TODAY) for name in names]
-    hosts = ",".join(f"{m.address}:2" for m in members)
+    hosts = mpi_hosts([m.address for m in members], [2] * NODES)
     return [
         "mpirun",
         "--allow-run-as-root",
@@ -56,6 +57,20 @@ def test_every_node_runs_its_ranks_and_ends_with_them(tmp_path: Path, declared: 
     assert launched.stderr.count("/orted\n") == 2 * (NODES - 1)
     for own in records[1:]:
         assert (own["member"].error, own["member"].exit_status) == ("", 0)
+
+
+def test_the_launch_agent_gets_every_host_as_it_is_named(tmp_path: Path) -> None:
+    """Two hosts whose names differ in their domains only, and an address of IPv6, which MPI refuses; no name is looked up."""
+    agent = tmp_path / "agent"
+    agent.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/hosts\nsleep 2\nexit 1\n')
+    agent.chmod(0o755)
+    addresses = ["fd00::1", "n2.rack1.example", "n2.rack2.example", "fd00::2", "10.0.0.3"]
+    options = mpi_options(len(addresses), ("--mca", "plm_rsh_agent"))
+    hosts = mpi_hosts(addresses, [1] * len(addresses))
+    argv = ["mpirun", "--allow-run-as-root", "--host", hosts, *options, "--mca", "plm_rsh_agent", str(agent), "true"]
+    subprocess.run(argv, check=False, timeout=20, env={**os.environ, "TMPDIR": str(tmp_path)}, cwd=tmp_path, capture_output=True)
+    named = sorted(map(program("rank_starter").address_of, (tmp_path / "hosts").read_text().split()))
+    assert named == sorted(addresses[1:])
 
 
 @pytest.mark.parametrize("victim", [0, 1])

@@ -1,4 +1,4 @@
-"""The real Open MPI between two nodes that have a container bridge with the same address, other names for their interfaces, and other subnets."""
+"""The real Open MPI between two nodes that have a container bridge with the same address, other names for their interfaces, and other subnets: IPv4 or IPv6."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.gates.mpi_options import mpi_options
+from clusterctl.core.gates.mpi_options import mpi_hosts, mpi_options
 from support.agents import AgentNode, step
 from support.ports import free_port
 
@@ -29,7 +29,7 @@ pytestmark = [
 
 NAMES = ("n1", "n2")
 INTERFACES = {"n1": "eth0", "n2": "ens9"}
-ADDRESSES = {"n1": "10.99.1.1", "n2": "10.99.2.1"}
+ADDRESSES = {"ipv4": {"n1": "10.99.1.1", "n2": "10.99.2.1"}, "ipv6": {"n1": "fd00:99:1::1", "n2": "fd00:99:2::1"}}
 BRIDGE = ("docker0", "172.17.0.1/16")
 # What nccl-tests does with MPI: it hands a few bytes to all ranks, and waits for them.
 RANK = """import ctypes
@@ -52,8 +52,14 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True, timeout=20)
 
 
+@pytest.fixture(params=ADDRESSES)
+def addresses(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Node -> its only address outside of the bridge."""
+    return ADDRESSES[request.param]
+
+
 @pytest.fixture
-def spaces() -> Iterator[dict[str, str]]:
+def spaces(addresses: dict[str, str]) -> Iterator[dict[str, str]]:
     """Node -> its network namespace."""
     made = {name: f"cct-{os.getpid()}-{name}" for name in NAMES}
     try:
@@ -65,26 +71,28 @@ def spaces() -> Iterator[dict[str, str]]:
         ip("-n", made["n1"], "link", "add", INTERFACES["n1"], "type", "veth", "peer", "name", INTERFACES["n2"], "netns", made["n2"])
         for name, other in (NAMES, NAMES[::-1]):
             own = ("-n", made[name])
-            for device, address in ((INTERFACES[name], f"{ADDRESSES[name]}/24"), BRIDGE):
+            for device, address in ((INTERFACES[name], f"{addresses[name]}/24"), BRIDGE):
                 if device == BRIDGE[0]:
                     ip(*own, "link", "add", device, "type", "bridge")
-                ip(*own, "addr", "add", address, "dev", device)
+                ip(*own, "addr", "add", address, "dev", device, *(["nodad"] if ":" in address else []))
                 ip(*own, "link", "set", device, "up")
             ip(*own, "link", "set", "lo", "up")
-            ip(*own, "route", "add", f"{ADDRESSES[other]}/32", "dev", INTERFACES[name])
+            ip(*own, "route", "add", addresses[other], "dev", INTERFACES[name])
         yield made
     finally:
         for space in made.values():
             subprocess.run(["ip", "netns", "delete", space], check=False, capture_output=True, timeout=20)
 
 
-def met(folder: Path, spaces: dict[str, str], *, declared: bool, options: tuple[str, ...]) -> dict[str, RawRecord]:
+def met(
+    folder: Path, spaces: dict[str, str], addresses: dict[str, str], *, declared: bool, options: tuple[str, ...]
+) -> dict[str, RawRecord]:
     program = [sys.executable, "-c", RANK]
-    hosts = ",".join(f"{ADDRESSES[n]}:1" for n in NAMES)
+    hosts = mpi_hosts(list(addresses.values()), [1, 1])
     argv = ["mpirun", "--allow-run-as-root", "-np", "2", "--host", hosts, "--bind-to", "none", *options, *program]
-    own = {name: ADDRESSES[name] if declared else "" for name in NAMES}
-    lead = step("group", argv, peers=list(NAMES), members=[["n2", ADDRESSES["n2"]]], timeout_s=15, address=own["n1"])
-    daemon = {"side": "member", "peer": "n1", "peer_address": ADDRESSES["n1"], "timeout_s": 20, "address": own["n2"]}
+    own = {name: addresses[name] if declared else "" for name in NAMES}
+    lead = step("group", argv, peers=list(NAMES), members=[["n2", addresses["n2"]]], timeout_s=15, address=own["n1"])
+    daemon = {"side": "member", "peer": "n1", "peer_address": addresses["n1"], "timeout_s": 20, "address": own["n2"]}
     steps = {"n1": [lead, step("later", ["sleep", "1"], batch=1)], "n2": [step("member", ["orted"], **daemon)]}
     port = free_port()
     common = folder / "common"
@@ -101,16 +109,17 @@ def met(folder: Path, spaces: dict[str, str], *, declared: bool, options: tuple[
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_ranks_meet_by_the_network_of_the_agents(tmp_path: Path, spaces: dict[str, str], declared: bool) -> None:
-    launched = met(tmp_path, spaces, declared=declared, options=mpi_options(len(NAMES)))["group"]
+def test_ranks_meet_by_the_network_of_the_agents(tmp_path: Path, spaces: dict[str, str], addresses: dict[str, str], declared: bool) -> None:
+    launched = met(tmp_path, spaces, addresses, declared=declared, options=mpi_options(len(NAMES)))["group"]
     assert (launched.error, launched.exit_status) == ("", 0), launched.stderr
     assert launched.stdout.split() == ["met", "met"]
     for name in NAMES:
         assert f"btl_tcp_if_include = {INTERFACES[name]}\n" in (tmp_path / name / "open_mpi.conf").read_text()
 
 
-def test_without_the_choice_of_a_network_the_bridge_hangs_them(tmp_path: Path, spaces: dict[str, str]) -> None:
+@pytest.mark.parametrize("addresses", [ADDRESSES["ipv4"]])
+def test_without_the_choice_of_a_network_the_bridge_hangs_them(tmp_path: Path, spaces: dict[str, str], addresses: dict[str, str]) -> None:
     options = mpi_options(len(NAMES), ("--mca", "mca_base_param_files", "none.conf"))
-    launched = met(tmp_path, spaces, declared=True, options=options)["group"]
+    launched = met(tmp_path, spaces, addresses, declared=True, options=options)["group"]
     assert launched.exit_status != 0
     assert "TCP connect" in launched.stderr

@@ -40,6 +40,8 @@ class GateReason(StrEnum):
     SERVER_SILENT = "server_silent"
     PEER_ENDED = "peer_ended"
     GPU_MEMORY_UNREGISTERED = "gpu_memory_unregistered"
+    # The tool does not connect to the kind of address that the nodes have.
+    ADDRESS_UNUSABLE = "address_unusable"
     # Another node of the group is at fault, and named.
     GROUP_SPOILED = "group_spoiled"
     NVLINK_UNUSABLE = "nvlink_unusable"
@@ -129,6 +131,7 @@ NOT_MEASURED = frozenset(
         GateReason.SERVER_SILENT,
         GateReason.PEER_ENDED,
         GateReason.GPU_MEMORY_UNREGISTERED,
+        GateReason.ADDRESS_UNUSABLE,
         GateReason.GROUP_SPOILED,
         GateReason.NVLINK_UNUSABLE,
         GateReason.NVLS_UNUSABLE,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 START_S = 30.0
+PROBE_PORT = 9
 _FAILED = """--------------------------------------------------------------------------
 ORTE was unable to reliably start one or more daemons.
 This usually is caused by:
@@ -41,14 +42,24 @@ def is_local(address: str) -> bool:
         return False
 
 
+def _own_address(others: Sequence[str]) -> str:
+    """The address of this node on its way to the others; sends nothing. Open MPI offers all of its own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((others[0], PROBE_PORT))
+        except (OSError, IndexError):
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
+
+
 class Daemons:
     """The daemons on other nodes, from their start to the end of the run."""
 
-    def __init__(self, launcher: str, addresses: Sequence[str], agent: str) -> None:
+    def __init__(self, addresses: Sequence[str], agent: str) -> None:
         self.server = socket.create_server(("", 0))
         self.connections: dict[str, socket.socket] = {}
         self.processes: list[subprocess.Popen[bytes]] = []
-        uri = f'"4711.0;tcp://{launcher}:{self.server.getsockname()[1]}"'
+        uri = f'"4711.0;tcp://{_own_address(addresses)}:{self.server.getsockname()[1]}"'
         for rank, address in enumerate(addresses, 1):
             if not agent:
                 raise DaemonError(f"ssh: connect to host {address}: Host key verification failed.\n{_FAILED}")

@@ -26,7 +26,7 @@ def main(argv: list[str], version: str) -> int:
     hosts = parse_hosts(options)
     others = [address for address, _ in hosts if not is_local(address)]
     try:
-        with Daemons(hosts[0][0], others, options.get("plm_rsh_agent", [""])[-1]) as daemons:
+        with Daemons(others, options.get("plm_rsh_agent", [""])[-1]) as daemons:
             return _run_ranks(options, name, program, daemons)
     except DaemonError as e:
         print(e, file=sys.stderr)

@@ -1,6 +1,6 @@
 """The launch agent of mpirun, in place of ssh: starts a command on a node of the same group through the burn-in agent there.
 
-    rank_starter.py ADDRESS WORD...
+    rank_starter.py HOST WORD...
 
 It reads the plan of its own run, ends with the command's exit status, and ends the command by ending. Standard library, Python 3.8+.
 """
@@ -24,6 +24,7 @@ BATCH_VARIABLE = "CLUSTERCTL_BURNIN_BATCH"
 PORTS_FILE = "ports.json"
 CONNECT_S = 10
 CHECK_S = 0.5
+IPV6 = "ipv6-"
 USAGE, NOT_STARTED = 2, 255  # 255: as ssh ends where it cannot connect
 
 
@@ -92,13 +93,23 @@ def relay(connection: socket.socket, address: str, folder: Path, parent: int) ->
     return NOT_STARTED
 
 
+def address_of(host: str) -> str:
+    """The address of a host; one of IPv6 is written `ipv6-2001-db8--1`, since MPI takes no colon in a name."""
+    address = host[len(IPV6) :].replace("-", ":") if host.startswith(IPV6) else ""
+    try:
+        socket.inet_pton(socket.AF_INET6, address)
+    except OSError:
+        return host
+    return address
+
+
 def main(words: list[str]) -> int:
     """Run the command of the words after the address."""
     if len(words) < USAGE:
         sys.stderr.write(__doc__ or "")
         return USAGE
     parent, folder = os.getppid(), Path(sys.argv[0]).resolve().parent
-    address = words[0]
+    address = address_of(words[0])
     try:
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         known = folder / PORTS_FILE

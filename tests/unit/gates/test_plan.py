@@ -117,7 +117,7 @@ def test_a_group_run_starts_on_one_node_and_names_all() -> None:
         assert (own.side, own.argv, own.batch, own.peer, own.peer_address) == (Side.MEMBER, ("orted",), step.batch, "n1", "10.0.0.1")
         assert own.timeout_s > step.timeout_s
     assert step.peers == ("n1", "n2", "n3")
-    assert step.argv[:6] == ("mpirun", "--allow-run-as-root", "-np", "24", "--host", "10.0.0.1:8,10.0.0.2:8,10.0.0.3:8")
+    assert step.argv[:6] == ("mpirun", "--allow-run-as-root", "-np", "24", "--host", "localhost:8,10.0.0.2:8,10.0.0.3:8")
     assert "NCCL_DEBUG=INFO" in step.argv
 
 
@@ -180,7 +180,7 @@ def test_the_launcher_reaches_the_others_through_their_agents_at_the_declared_ad
     declared = [gates(gates_peer_address=a, gates_settings={"nccl_group": {"control_port": 20000}}) for a in ("172.16.1.9", "172.16.2.4")]
     made = plan([node(f"n{i}", declared=d) for i, d in enumerate(declared, 1)], ["nccl_group"])
     words = list(made.steps["n1"][0].argv)
-    assert words[words.index("--host") + 1] == "172.16.1.9:8,172.16.2.4:8"
+    assert words[words.index("--host") + 1] == "localhost:8,172.16.2.4:8"
     parameters = {words[i + 1]: words[i + 2] for i, word in enumerate(words) if word == "--mca"}
     assert parameters["plm_rsh_agent"] == "python3 rank_starter.py"
     assert parameters["mca_base_param_files"] == "open_mpi.conf"

@@ -184,6 +184,7 @@ NO_MULTICAST = "transport/nvls.cc:254 NCCL WARN Cuda failure 401 'the operation 
         (NO_MULTICAST, GateReason.NVLS_UNUSABLE),
         ("n1: Test CUDA failure common.cu:1012 'system not yet initialized'", GateReason.FABRIC_NOT_READY),
         ("init.cc:1 NCCL WARN Cuda failure 2 'out of memory'", GateReason.EXIT_STATUS),
+        ("None of the TCP networks specified to be included for out-of-band communications", GateReason.ADDRESS_UNUSABLE),
     ],
 )
 def test_a_group_that_cannot_use_its_nvlink_says_why(text: str, reason: GateReason) -> None:

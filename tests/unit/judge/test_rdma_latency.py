@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.planning.gate_plan import plan_again, plan_gates
+from clusterctl.core.gates.planning.step import ServerPlace
 from clusterctl.core.gates.rdma_latency import GATE
 from clusterctl.core.parsers import parse_output
 from clusterctl.model.errors import GatesInvalidError
@@ -185,7 +186,9 @@ def test_messages_that_do_not_fit_into_the_request_are_refused() -> None:
 
 def test_it_asks_for_messages_and_not_for_seconds() -> None:
     subject = latency_subject("n1", gid_index=3, traffic_class=106)
-    words = {level: GATE.argv(subject.profile.settings_of(GATE), level, subject.hcas[0], 30515, "10.0.0.2") for level in LEVELS}
+    words = {
+        level: GATE.argv(subject.profile.settings_of(GATE), level, subject.hcas[0], ServerPlace("10.0.0.2", 30515)) for level in LEVELS
+    }
     assert " ".join(words["quick"]) == "ib_write_lat -d mlx5_0 -p 30515 -s 2 -n 10000 -F -x 3 --tclass 106 10.0.0.2"
     assert "1000000" in words["full"]
 

@@ -8,6 +8,7 @@ import pytest
 
 from clusterctl.core.gates.nccl_variants import NcclVariant, variant_runs
 from clusterctl.core.gates.planning.devices import read_hcas
+from clusterctl.core.gates.planning.step import ServerPlace
 from clusterctl.core.gates.rdma_pair import GATE, RdmaPairSettings
 from clusterctl.core.gates.rdma_pair_gpu import GATE as GPU_GATE
 from clusterctl.core.gates.rdma_pair_gpu import RdmaPairGpuSettings
@@ -109,10 +110,10 @@ def test_four_planes_are_one_adapter() -> None:
 def test_gates_measure_each_plane() -> None:
     hcas = read_hcas({"hardware_hcas": [*ROWS, {"name": "mlx5_1", "rail": 4, "rate_gbps": 400}]}, "n1")
     assert [h.name for h in hcas] == ["roce_r0/3", "roce_r0/6", "roce_r0/9", "roce_r0/12", "mlx5_1"]
-    words = GATE.argv(RdmaPairSettings(), "quick", hcas[1], 18515, "")
+    words = GATE.argv(RdmaPairSettings(), "quick", hcas[1], ServerPlace("10.0.0.1", 18515, is_own=True))
     assert words[:5] == ("ib_write_bw", "-d", "roce_r0", "-i", "6")
-    assert "-i" not in GATE.argv(RdmaPairSettings(), "quick", hcas[4], 18515, "")
-    gpu = GPU_GATE.argv(RdmaPairGpuSettings(), "quick", hcas[3], 18515, "10.0.0.1")
+    assert "-i" not in GATE.argv(RdmaPairSettings(), "quick", hcas[4], ServerPlace("10.0.0.1", 18515, is_own=True))
+    gpu = GPU_GATE.argv(RdmaPairGpuSettings(), "quick", hcas[3], ServerPlace("10.0.0.1", 18515))
     assert gpu[gpu.index("-i") + 1] == "12"
     (sample, *_others) = GATE.samples(perftest(200.0, device="roce_r0"))
     assert GATE.is_planned(RdmaPairSettings(), "roce_r0/6", sample)

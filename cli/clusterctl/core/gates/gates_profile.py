@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clusterctl.core.gates.baselines import baseline_problems
 from clusterctl.core.gates.judging.limits import deciding
+from clusterctl.core.gates.peer_address import peer_address_problem
 from clusterctl.core.gates.planning.devices import gpu_model_of, gpus_of, hcas_of
 from clusterctl.core.gates.published import published_problems
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
@@ -115,6 +116,8 @@ def profile_of(node: Node, today: date) -> GatesProfile:
         raise _invalid(node.name, [*_schema_problems(e), *_settings(known.get("gates_settings"))[1]]) from e
     settings, unreadable = _settings(document.gates_settings)
     problems = [*unreadable, *_level_problems(document.gates_levels)]
+    if wrong := peer_address_problem(document.gates_peer_address, node.connection.host):
+        problems.append(Problem("gates_peer_address", wrong))
     if unreadable:
         raise _invalid(node.name, problems)
     entries = tuple(_baseline(e) for e in document.gates_baselines)

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 _AGENT = "python3 rank_starter.py"
 # Written there by the agent of each node (mpi_network.py), because nodes may name the interface of their network differently.
 _NETWORK_FILE = "open_mpi.conf"
+# The launch agent gets the names of --host. Open MPI would cut off their domains, and look up each one, which takes seconds where no DNS server answers.
+_NAMES_AS_GIVEN = {"orte_keep_fqdn_hostnames": "1", "if_base_do_not_resolve": "1"}
 _DEFAULT_CONCURRENT = 128
+# Every node has this name for itself (proc_info.c).
+_OWN_HOST = "localhost"
 _OPTIONS = ("--mca", "-mca")
 # MPI starts the ranks and hands them NCCL's address; the network that is measured is left to NCCL. UCX and hcoll would use its adapters: by default
 # where Open MPI is built with them. `vader` is shared memory (`sm` from Open MPI 5.0 on, which still takes this name). What is excluded need not exist.
@@ -31,9 +35,19 @@ def mpi_options(nodes: int, declared: Sequence[str] = ()) -> tuple[str, ...]:
         "plm_rsh_no_tree_spawn": "1",
         "plm_rsh_num_concurrent": str(max(_DEFAULT_CONCURRENT, nodes)),
         "mca_base_param_files": _NETWORK_FILE,
+        **_NAMES_AS_GIVEN,
         **_TRANSPORT,
     }
     return ("--leave-session-attached", *_words(parameters, _names(declared)))
+
+
+def mpi_hosts(addresses: Sequence[str], slots: Sequence[int]) -> str:
+    """The value of --host; the first node is the launcher.
+
+    A host's name has no colon (nidmap_create of regx_fwd.c), so rank_starter.py turns `ipv6-2001-db8--1` back into an address.
+    """
+    names = (_OWN_HOST, *(f"ipv6-{a.replace(':', '-')}" if ":" in a else a for a in addresses[1:]))
+    return ",".join(f"{name}:{number}" for name, number in zip(names, slots, strict=True))
 
 
 def _words(parameters: Mapping[str, str], declared: set[str]) -> tuple[str, ...]:

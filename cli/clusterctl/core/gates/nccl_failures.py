@@ -1,4 +1,4 @@
-"""Why a run of NCCL ended without a result: what it prints where the GPUs cannot reach each other. Pure."""
+"""Why a run of NCCL ended without a result: what NCCL and MPI print where GPUs or nodes cannot reach each other. Pure."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _NO_DOMAIN = re.compile(r"MNNVL \(cliqueSize \d{1,6}\) is available but not (?:w
 _NO_IMPORT = re.compile(r"transport/(?:p2p|nvls)\.cc:\d{1,6}.{0,80}Cuda failure 80[01]\b")
 # src/transport/nvls.cc: the switches have no multicast group for these GPUs.
 _NO_MULTICAST = re.compile(r"transport/nvls\.cc:\d{1,6}.{0,80}Cuda failure \d|Failed to bind NVLink SHARP \(NVLS\) Multicast memory")
+# help-oob-tcp.txt of Open MPI 4.1: one without IPv6 finds no network on interfaces that have only such addresses.
+_NO_NETWORK = re.compile(r"None of the TCP networks specified to be included for out-of-band")
 # CUDA 802, as nccl-tests prints it.
 _NO_FABRIC = re.compile(r"system not yet initialized")
 
@@ -51,4 +53,5 @@ def _signs(record: RawRecord) -> tuple[tuple[GateReason, re.Pattern[str]], ...]:
         *imports,
         (GateReason.NVLS_UNUSABLE, _NO_MULTICAST),
         (GateReason.FABRIC_NOT_READY, _NO_FABRIC),
+        (GateReason.ADDRESS_UNUSABLE, _NO_NETWORK),
     )

@@ -12,7 +12,7 @@ from clusterctl.core.gates import nccl_failures, nccl_rules
 from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.judging.missing_evidence import hint_for
-from clusterctl.core.gates.mpi_options import mpi_options
+from clusterctl.core.gates.mpi_options import mpi_hosts, mpi_options
 from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of, other_networks
 from clusterctl.core.gates.nccl_rules import NCCL_ACTIONS, NcclSettings
 from clusterctl.core.gates.nccl_variants import (
@@ -110,7 +110,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         """The same for every variant, but for the environment."""
         ranks = sum(m.gpus for m in members)
         variables = {**settings.variables, LOG_VARIABLE: log_file(variant)}
-        hosts = ",".join(f"{m.address}:{m.gpus}" for m in members)
+        hosts = mpi_hosts([m.address for m in members], [m.gpus for m in members])
         exported = (word for name, value in variables.items() for word in ("-x", f"{name}={value}"))
         mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa")
         return (

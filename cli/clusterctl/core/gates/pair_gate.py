@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.attribution import End
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.planning.step import ServerPlace
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult, Sample
 
@@ -78,8 +79,8 @@ class PairGate(Gate[P]):
     decimals: ClassVar[int] = 1
 
     @abstractmethod
-    def argv(self, settings: P, level: Level, hca: Hca, port: int, server: str) -> tuple[str, ...]:
-        """The command line of one side; `server` is the address that the client connects to, empty on the server."""
+    def argv(self, settings: P, level: Level, hca: Hca, server: ServerPlace) -> tuple[str, ...]:
+        """The command line of one side."""
 
     @abstractmethod
     def operation(self, settings: P) -> str:

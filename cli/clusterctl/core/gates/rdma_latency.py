@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.planning.step import ServerPlace
     from clusterctl.model.gate_result import Sample
 
 # perftest takes its 99.9 % from as many, and leaves out the slowest two (LAT_MEASURE_TAIL in perftest_parameters.h).
@@ -53,9 +54,9 @@ class RdmaLatency(PerftestGate[RdmaLatencySettings]):
     peers_warn: ClassVar[tuple[float, float]] = (-3.5, 0.15)
     decimals = 2
 
-    def argv(self, settings: RdmaLatencySettings, level: Level, hca: Hca, port: int, server: str) -> tuple[str, ...]:
+    def argv(self, settings: RdmaLatencySettings, level: Level, hca: Hca, server: ServerPlace) -> tuple[str, ...]:
         """One side of a perftest run."""
-        return side_argv(settings, hca, port, ("-n", str(at_level(settings.iterations, level)), "-F"), server)
+        return side_argv(settings, hca, ("-n", str(at_level(settings.iterations, level)), "-F"), server)
 
     def samples(self, text: str) -> tuple[Sample, ...]:
         """As perftest's, if its clock ran.

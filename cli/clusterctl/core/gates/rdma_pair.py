@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.planning.step import ServerPlace
     from clusterctl.model.gate_result import Baseline
 
 # A cable trained at half its lanes or half its speed reads about one half.
@@ -43,10 +44,10 @@ class RdmaPair(PerftestGate[RdmaPairSettings]):
     units: ClassVar[Mapping[str, str]] = {"bandwidth_average": "Gb/s", "bandwidth_peak": "Gb/s"}
     default_levels = LEVELS
 
-    def argv(self, settings: RdmaPairSettings, level: Level, hca: Hca, port: int, server: str) -> tuple[str, ...]:
+    def argv(self, settings: RdmaPairSettings, level: Level, hca: Hca, server: ServerPlace) -> tuple[str, ...]:
         """One side of a perftest run."""
         own = ("-q", str(settings.qps), "-D", str(at_level(settings.duration_s, level)), "-F", "--report_gbits")
-        return side_argv(settings, hca, port, own, server)
+        return side_argv(settings, hca, own, server)
 
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:
         """The cable, by its port on the node."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.planning.step import ServerPlace
     from clusterctl.model.gate_result import RawRecord, Sample
     from clusterctl.model.level import Level
 
@@ -47,12 +49,12 @@ class RdmaPairGpu(RdmaPair):
     settings_model = RdmaPairGpuSettings
     default_levels = ("standard", "full")
 
-    def argv(self, settings: RdmaPairSettings, level: Level, hca: Hca, port: int, server: str) -> tuple[str, ...]:
+    def argv(self, settings: RdmaPairSettings, level: Level, hca: Hca, server: ServerPlace) -> tuple[str, ...]:
         """One side of a perftest run on the GPU of the rail."""
-        _program, *words = super().argv(settings, level, hca, port, "")
+        _program, *words = super().argv(settings, level, hca, replace(server, is_own=True))
         own = self._own(settings)
         words += [f"--use_cuda={hca.gpu}", *(["--use_cuda_dmabuf"] if own.dmabuf else [])]
-        return (*_BY_ADDRESS, own.program, *words, *([server] if server else []))
+        return (*_BY_ADDRESS, own.program, *words, *([] if server.is_own else [server.address]))
 
     def version_argv(self, settings: RdmaPairSettings) -> tuple[str, ...]:
         """Of the program that runs."""

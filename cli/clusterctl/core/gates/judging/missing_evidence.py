@@ -35,6 +35,10 @@ _ACTIONS = {
         "the adapter cannot register GPU memory: without `dmabuf: true` in gates_settings.{gate} it needs nvidia-peermem (nvidia_driver_peermem: true, "
         "`lsmod`), with it the open kernel modules and an RDMA stack that supports DMA-BUF; then `clusterctl burnin {node}`"
     ),
+    GateReason.ADDRESS_UNUSABLE: (
+        "the tool cannot connect by the addresses of these nodes: perftest has IPv6 from 23.07 on, and only for addresses (of names it takes IPv4), Open MPI "
+        "where it is built with it (`ompi_info`: IPv6 support); install such a build, or declare other addresses in gates_peer_address; then `clusterctl burnin {node}`"
+    ),
     GateReason.TOOL_FAILED: "the tool itself failed, which is not evidence about the hardware: correct what it prints, then `clusterctl burnin {node}`",
     GateReason.GATE_RAISED: "the code of the gate failed, which is not evidence about the node: correct it, then `clusterctl judge last` judges the stored output again",
     GateReason.WRONG_RUN: "it measured something other than the plan specifies: check the program and its version on the node, then `clusterctl burnin {node}`",

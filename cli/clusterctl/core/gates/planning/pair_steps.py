@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.planning.schedule import matchings, number_of_rounds
-from clusterctl.core.gates.planning.step import AGAIN, GateStep, Side
+from clusterctl.core.gates.planning.step import AGAIN, GateStep, ServerPlace, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.errors import ConfigError
 
@@ -91,13 +91,13 @@ class PairPlanner:
         peer = meeting.client
         if side is Side.CLIENT:
             own, other, peer = other, own, meeting.server
-        server = peer.address if side is Side.CLIENT else ""
+        place = ServerPlace(meeting.server.address, meeting.port, side is Side.SERVER)
         return GateStep(
             gate=self.gate.name,
             name=f"{meeting.name}.{side}",
             tool=self.gate.tool,
             side=side,
-            argv=self.gate.argv(self.settings, self.level, own, meeting.port, server),
+            argv=self.gate.argv(self.settings, self.level, own, place),
             timeout_s=at_level(self.settings.timeout_s, self.level),
             batch=meeting.batch,
             round=meeting.round,

@@ -102,6 +102,15 @@ class GateStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerPlace:
+    """Where the server of a pair listens; `is_own`: this side is the server."""
+
+    address: str
+    port: int
+    is_own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Obstacle:
     """Why a gate cannot be measured on a node, and what to do about it."""
 
