@@ -32,14 +32,14 @@ with open({peers!r}) as file:
     changes = json.load(file)
 
 def at(address):
-    node = "n" + address.rpartition(".")[2]
+    node = name if address == "localhost" else "n" + address.rpartition(".")[2]
     gpus = [machine.gpu(node, i).bus_id for i in range(machine.GPUS)]
     usual = dict(node=node, driver="580.126.20", nccl="2.28.9", tests="2.17.6", fabric=True, gdr=True, gpus=gpus, slowest_hca=1.0, nccl_factor=1.0)
     return peers.Peer(**{{**usual, **changes.get(node, {{}})}})
 
 peers.query_peer = at
 peers.describe_self = lambda: at("127.0.0." + name[1:])
-mpirun.is_local = lambda address: address == "127.0.0." + name[1:]
+mpirun.is_local = lambda address: address == "localhost"
 program = os.path.basename(sys.argv[0])
 module = importlib.import_module("clusterctl_lab.simulator." + {{"all_reduce_perf": "nccl_tests"}}.get(program, program))
 sys.exit(module.main([program, *sys.argv[1:]], "4.1.6" if program != "all_reduce_perf" else "2.17.6"))
