@@ -3,17 +3,18 @@
 import re
 from typing import List
 
-# An address for documentation (RFC 5737): it is on no network, so the way to it is the default route.
-BEYOND = "192.0.2.1"
-_SOURCE = re.compile(r"\ssrc\s+([0-9a-f.:]+)")
+# Addresses for documentation (RFC 5737, RFC 3849): they are on no network, so the way to them is the default route of their family.
+BEYOND = ("192.0.2.1", "2001:db8::1")
+_SOURCE = re.compile(r"\ssrc\s+(?!fe80:)([0-9a-f.:]+)")
 
 
-def default_route_argv() -> List[str]:
-    """What prints the way to the default route on one line: `192.0.2.1 via GATEWAY dev NAME src ADDRESS uid 0`."""
-    return ["ip", "-oneline", "route", "get", BEYOND]
+def default_route_argv(beyond: str) -> List[str]:
+    """What prints the way to a default route on one line: `192.0.2.1 via GATEWAY dev NAME src ADDRESS uid 0`."""
+    return ["ip", "-oneline", "route", "get", beyond]
 
 
 def source_address(text: str) -> str:
-    """The node's own address on that way; empty if the text has none."""
+    """The node's own address on that way, in brackets where it is of IPv6, as before a port; empty if the text has none that needs no interface."""
     found = _SOURCE.search(text)
-    return found.group(1) if found else ""
+    address = found.group(1) if found else ""
+    return "[{}]".format(address) if ":" in address else address

@@ -74,10 +74,10 @@ def _resolved(listen: str, probe: Probe) -> str:
     """
     if not listen.startswith(MANAGEMENT + ":"):
         return listen
-    route = probe.output(ip_route.default_route_argv())
-    source = ip_route.source_address(route)
+    ways = (probe.run(ip_route.default_route_argv(beyond)) for beyond in ip_route.BEYOND)
+    source = next(filter(None, (ip_route.source_address(way.stdout) for way in ways if not way.error and way.rc == 0)), "")
     if not source:
-        raise ProbeError("ip route get names no source address: " + route.strip())
+        raise ProbeError("ip route get names no address of this node on a default route, of IPv4 or IPv6")
     return source + listen[len(MANAGEMENT) :]
 
 

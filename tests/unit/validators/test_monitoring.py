@@ -185,7 +185,7 @@ def test_the_simulated_exporters_show_their_metrics(tmp_path: Path, monkeypatch:
 
 
 def test_a_node_without_a_default_route_cannot_be_judged(tmp_path: Path) -> None:
-    with pytest.raises(ProbeError, match="Network is unreachable"):
+    with pytest.raises(ProbeError, match="no address of this node on a default route"):
         check(tmp_path, {ROUTE: CommandResult(2, stderr="RTNETLINK answers: Network is unreachable")})
 
 
