@@ -104,6 +104,16 @@ def _nccl(v: Mapping[str, Any]) -> Iterator[Problem]:
     for theirs, ours in (("NCCL_IB_TC", "roce_traffic_class"), ("NCCL_IB_GID_INDEX", "roce_gid_index")):
         if theirs in settings and int(v[ours]) >= 0 and str(settings[theirs]) != str(v[ours]):
             yield f"nccl_settings.{theirs}", f"is {settings[theirs]}, but {ours} is {v[ours]}"
+    if settings and "NCCL_IB_GID_INDEX" not in settings:
+        yield from _nccl_family(v["roce_rails"], str(settings.get("NCCL_IB_ADDR_FAMILY") or "AF_INET"))
+
+
+def _nccl_family(rails: Sequence[Mapping[str, Any]], family: str) -> Iterator[Problem]:
+    """Without an index, NCCL takes a GID of one family, and where there is none, the link-local one at index 0 (ncclUpdateGidIndex)."""
+    found = {"AF_INET6" if ":" in rail["address"] else "AF_INET" for rail in rails if rail.get("address")}
+    if found and family not in found:
+        text = f"is {family}, but the rails' addresses are of {found.pop()}; without NCCL_IB_GID_INDEX, NCCL would use link-local GIDs"
+        yield "nccl_settings.NCCL_IB_ADDR_FAMILY", text
 
 
 def _mtu(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -155,8 +165,9 @@ def _address_problem(address: str, gateway: str) -> Problem | None:
     if "/" not in address:
         return "address", f"{address} has no prefix length"
     try:
-        own = ipaddress.ip_interface(address)
-        inside = not gateway or ipaddress.ip_address(gateway) in own.network
+        own, hop = ipaddress.ip_interface(address), ipaddress.ip_address(gateway or address.partition("/")[0])
+        # A link-local next hop of IPv6 is looked up on the interface of its route.
+        inside = hop in own.network or (own.version == hop.version == 6 and hop.is_link_local and "%" not in gateway)  # noqa: PLR2004
     except ValueError as e:
         return "address", str(e)
     return None if inside else ("gateway", f"{gateway} is not in {own.network}")

@@ -1,7 +1,7 @@
 """Interfaces, addresses, rules and routes, from iproute2."""
 
 import json
-from ipaddress import IPv4Interface, IPv6Interface
+from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import Any, Dict, List, Union
 
 from clusterctl_validators.probe import Probe, ProbeError
@@ -43,7 +43,7 @@ def expected_routes(own: Union[IPv4Interface, IPv6Interface], interface: str, ga
     """The routes that a rail's table should have, in the form of `routes`."""
     lines = ["{} dev {} src {}".format(own.network, interface, own.ip)]
     if gateway:
-        lines.append("default via {} dev {}".format(gateway, interface))
+        lines.append("default via {} dev {}".format(ip_address(gateway), interface))
     return "; ".join(sorted(lines))
 
 

@@ -207,7 +207,7 @@ def test_gid(spec: Spec, record: Record, probe: Probe) -> None:
         chosen = next((g for g in matching if index in (-1, g.index)), None)
         expected = "RoCE v2 of {} at {}".format(own or "any address", "any index" if index < 0 else "index {}".format(index))
         found = ", ".join("index {}: {}".format(g.index, g.address) for g in gids) or "none"
-        hint = "the rail's address creates the GID; if its index differs between nodes, use NCCL_IB_ROCE_VERSION_NUM=2 instead of NCCL_IB_GID_INDEX"
+        hint = "the rail's address creates the GID; if its index differs between nodes, leave NCCL_IB_GID_INDEX out; over IPv6 set NCCL_IB_ADDR_FAMILY=AF_INET6"
         record.ok(rail.id + "gid", chosen is not None, expected=expected, found=found, severity=Severity.CRITICAL, hint=hint)
 
 

@@ -243,7 +243,7 @@ class Rail:
         yield Setting("rule", rule, lambda: rules(family, priority), lambda: set_rule(family, priority, str(own.ip), table))
         expected = [f"{own.network} dev {dev} src {own.ip}"]
         if self.rail["gateway"]:
-            expected.append("default via {} dev {}".format(self.rail["gateway"], dev))
+            expected.append(f"default via {ipaddress.ip_address(self.rail['gateway'])} dev {dev}")
         yield Setting("routes", "; ".join(sorted(expected)), lambda: routes(family, table), lambda: set_routes(family, table, expected))
 
     def _file(self, name: str, path: str, expected: str) -> Setting:

@@ -34,9 +34,7 @@ LINK_LOCAL = CommandResult(0, "2001:db8::1 from :: via 2001:db8:5::1 dev eth0 sr
         (NONE, NONE, ""),
     ],
 )
-def test_role_and_validator_find_the_same_address(
-    tmp_path: Path, over_ipv4: CommandResult, over_ipv6: CommandResult, address: str
-) -> None:
+def test_role_and_validator_find_the_same_address(tmp_path: Path, over_ipv4: CommandResult, over_ipv6: CommandResult, address: str) -> None:
     answers = {IPV4: over_ipv4, IPV6: over_ipv6}
     probe = Probe(InventedNode(write_files(tmp_path / "root", {}), answers))
     program = tmp_path / "ip"
