@@ -9,7 +9,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 Problem = tuple[str, str]
 
