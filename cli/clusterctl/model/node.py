@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,14 @@ if TYPE_CHECKING:
 # As the store keeps names.
 _LONGEST_NAME = 255
 SSH_KINDS = frozenset({"ssh", "smart", "ansible.builtin.ssh"})
+
+
+def one_spelling(host: str) -> str:
+    """The usual spelling of an address: one of IPv6 has many; other hosts as they are."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class Connection:
     def machine(self) -> str:
         """What it reaches, whatever the node is called: `10.0.0.1 port 22`. Empty where that is not known: Ansible has another way there."""
         jumps = [word for word in self.ssh_args if "proxy" in word.lower()]
-        return " ".join((f"{self.host} port {self.port}", *jumps))[:_LONGEST_NAME] if self.kind == "ssh" else ""
+        return " ".join((f"{one_spelling(self.host)} port {self.port}", *jumps))[:_LONGEST_NAME] if self.kind == "ssh" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, where_
 from clusterctl.adapters.inventory.ansible_worker.places import BECOME_PASSWORDS, CONNECTION, NAMES, OWN_VARIABLES
 from clusterctl.adapters.inventory.ansible_worker.roles import role_of
 from clusterctl.core.near_match import did_you_mean, misspelling_of
+from clusterctl.model.node import one_spelling
 from clusterctl.model.problem import Problem, shown_path
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def shared_addresses(connections: Mapping[str, tuple[Any, Mapping[str, Any]]], v
     for name, (host, connection) in connections.items():
         if connection["kind"] != "ssh":
             continue
-        address = (connection["host"], connection["port"])
+        address = (one_spelling(connection["host"]), connection["port"])
         other = first.setdefault(address, name)
         if other != name:
             file, line = variables.place(host, "ansible_host")
