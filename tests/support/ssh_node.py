@@ -52,6 +52,7 @@ class SshNode:
     host_key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
     user_key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
     connections: int = 0
+    address: str = "127.0.0.1"
     port: int = 0
     commands: list[str] = field(default_factory=list)
 
@@ -79,7 +80,7 @@ class SshNode:
     async def _serve(self, started: threading.Event) -> None:
         self._stopped = asyncio.Event()
         server = await asyncssh.listen(
-            "127.0.0.1",
+            self.address,
             self.port,
             server_factory=lambda: _Server(self),
             server_host_keys=[self.host_key],
@@ -102,20 +103,20 @@ class SshNode:
             process.close()
 
     def write_known_hosts(self, key: asyncssh.SSHKey) -> None:
-        line = f"[127.0.0.1]:{self.port} {key.export_public_key().decode().strip()}\n"
+        line = f"[{self.address}]:{self.port} {key.export_public_key().decode().strip()}\n"
         (self.folder / "known_hosts").write_text(line)
 
     def connection(self, *ssh_args: str, **changes: object) -> Connection:
         """The connection variables of the node, with additional `ssh_args`."""
         args = ("-o", f"UserKnownHostsFile={self.folder}/known_hosts", *ssh_args)
-        values = {"host": "127.0.0.1", "port": self.port, "user": "root", "key_path": str(self.folder / "key"), "ssh_args": args}
+        values = {"host": self.address, "port": self.port, "user": "root", "key_path": str(self.folder / "key"), "ssh_args": args}
         return Connection(**{**values, **changes})  # type: ignore[arg-type]
 
     def write_site(self, folder: Path, **variables: object) -> Path:
         """Write an inventory layer with this node as `n1`."""
         folder.mkdir(exist_ok=True)
         host_vars = {
-            "ansible_host": "127.0.0.1",
+            "ansible_host": self.address,
             "ansible_port": self.port,
             "ansible_user": "root",
             "ansible_ssh_private_key_file": str(self.folder / "key"),

@@ -222,6 +222,16 @@ def test_connections_share_jump_hosts(node: SshNode, tmp_path: Path) -> None:
         assert (jump.connections, node.connections) == (1, 4)
 
 
+def test_nodes_and_jump_hosts_have_ipv6_addresses(tmp_path: Path) -> None:
+    with SshNode(tmp_path / "node", echo, address="::1") as node, SshNode(tmp_path / "jump", echo, user_key=node.user_key, address="::1") as jump:
+        assert run_command(node.connection()).rc == 3
+        own = node.folder / "known_hosts"
+        own.write_text((jump.folder / "known_hosts").read_text() + own.read_text())
+        assert run_command(node.connection("-J", f"root@[::1]:{jump.port}")).rc == 3
+        node.write_known_hosts(asyncssh.generate_private_key("ssh-ed25519"))
+        assert failure_of(node.connection())[0] is TransportFailure.HOST_KEY_CHANGED
+
+
 def test_a_jump_host_without_known_host_key_is_refused(node: SshNode, tmp_path: Path) -> None:
     with SshNode(tmp_path / "jump", echo, user_key=node.user_key) as jump:
         kind, detail = failure_of(node.connection("-J", f"root@127.0.0.1:{jump.port}", "-o", "StrictHostKeyChecking=no"))
