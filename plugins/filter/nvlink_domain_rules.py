@@ -41,11 +41,15 @@ def _members(v: Mapping[str, Any]) -> Iterator[Problem]:
     seen: dict[str, int] = {}
     for i, member in enumerate(members):
         try:
-            address = str(ipaddress.ip_address(member))
+            address = ipaddress.ip_address(member)
         except ValueError:
             yield f"nvlink_domain_members[{i}]", f"{member!r} is not an IP address"
             continue
-        if seen.setdefault(address, i) != i:
+        if address.is_link_local:
+            yield f"nvlink_domain_members[{i}]", f"{member} is link-local, so the other trays do not reach it"
+        elif str(address) != member:
+            yield f"nvlink_domain_members[{i}]", f"{member}: write {address}, as the trays report it"
+        if seen.setdefault(str(address), i) != i:
             yield f"nvlink_domain_members[{i}]", f"{member} is declared twice"
     if members and len(members) != int(v["nvlink_domain_trays"]):
         yield "nvlink_domain_members", f"has {len(members)} addresses, but the domain has {v['nvlink_domain_trays']} trays"
