@@ -9,6 +9,7 @@ counters began anew since the stored one.
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import json
 import re
 import subprocess
@@ -80,12 +81,13 @@ def settings(row: dict[str, Any], name: str, root: str) -> Iterator[tuple[str, s
     yield "mtu", mtu, lambda: str(shown()["mtu"]), lambda: run("ip", "link", "set", "dev", name, "mtu", mtu)
     yield "up", "up", lambda: "up" if "UP" in shown()["flags"] else "down", lambda: run("ip", "link", "set", "dev", name, "up")
     if row["address"]:
+        own = str(ipaddress.ip_interface(row["address"]))
 
         def present() -> str:
             found = [f"{a['local']}/{a['prefixlen']}" for a in shown()["addr_info"]]
-            return row["address"] if row["address"] in found else ", ".join(found) or "none"
+            return own if own in found else ", ".join(found) or "none"
 
-        yield "address", row["address"], present, lambda: run("ip", "addr", "add", row["address"], "dev", name)
+        yield "address", own, present, lambda: run("ip", "addr", "add", own, "dev", name)
 
 
 def set_mode(name: str, path: str, mode: str) -> None:
