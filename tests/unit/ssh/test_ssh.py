@@ -223,7 +223,10 @@ def test_connections_share_jump_hosts(node: SshNode, tmp_path: Path) -> None:
 
 
 def test_nodes_and_jump_hosts_have_ipv6_addresses(tmp_path: Path) -> None:
-    with SshNode(tmp_path / "node", echo, address="::1") as node, SshNode(tmp_path / "jump", echo, user_key=node.user_key, address="::1") as jump:
+    with (
+        SshNode(tmp_path / "node", echo, address="::1") as node,
+        SshNode(tmp_path / "jump", echo, user_key=node.user_key, address="::1") as jump,
+    ):
         assert run_command(node.connection()).rc == 3
         own = node.folder / "known_hosts"
         own.write_text((jump.folder / "known_hosts").read_text() + own.read_text())

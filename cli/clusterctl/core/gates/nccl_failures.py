@@ -17,7 +17,7 @@ _NO_DOMAIN = re.compile(r"MNNVL \(cliqueSize \d{1,6}\) is available but not (?:w
 _NO_IMPORT = re.compile(r"transport/(?:p2p|nvls)\.cc:\d{1,6}.{0,80}Cuda failure 80[01]\b")
 # src/transport/nvls.cc: the switches have no multicast group for these GPUs.
 _NO_MULTICAST = re.compile(r"transport/nvls\.cc:\d{1,6}.{0,80}Cuda failure \d|Failed to bind NVLink SHARP \(NVLS\) Multicast memory")
-# help-oob-tcp.txt of Open MPI 4.1: one without IPv6 finds no network on interfaces that have only such addresses.
+# help-oob-tcp.txt of Open MPI 4.1. Assumed: one built without IPv6 prints it on interfaces that have only such addresses; seen was one with IPv6.
 _NO_NETWORK = re.compile(r"None of the TCP networks specified to be included for out-of-band")
 # CUDA 802, as nccl-tests prints it.
 _NO_FABRIC = re.compile(r"system not yet initialized")
