@@ -15,10 +15,10 @@ def peer_address_problem(declared: str, host: str) -> str:
         address = ip_address(declared or host)
     except ValueError:
         good = not declared or _NAME.fullmatch(declared)
-        return "" if good else f"{declared!r} is no IP address and no name of a host; both stand without brackets, port and prefix length"
+        return "" if good else f"{declared!r} is neither an IP address nor a host name; both stand without brackets, port and prefix length"
     if address.is_link_local:
         where = "" if declared else ", the address of the SSH connection,"
         return f"{address}{where} is link-local: another node reaches it by an interface of its own, which is not known here; declare another address"
     if address.is_unspecified or address.is_multicast:
-        return f"{address} is no address of one node"
+        return f"{address} is not the address of one node"
     return ""
