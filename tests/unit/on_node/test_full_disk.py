@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters.ansible.events import AnsibleEvent
 from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
 from clusterctl.adapters.inventory.sent_variables import SentVariables
 from clusterctl.adapters.on_node import run_on_nodes as module
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_a_full_disk_of_the_controller_is_an_error_of_the_store_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(self: NodeRun, _client: object, _password: str) -> Ended:
-        self.on_event({"event": "verbose", "stdout": "TASK [nccl : Write the settings]"})
+        self.on_event(AnsibleEvent("TASK [nccl : Write the settings]"))
         return Ended.COMPLETED
 
     monkeypatch.setattr(NodeRun, "run", run)

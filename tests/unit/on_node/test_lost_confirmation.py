@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -13,8 +13,9 @@ from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, 
 from support.gates import node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
+    from clusterctl.adapters.ansible.events import AnsibleEvent
     from clusterctl.adapters.ssh.ssh import SshClient
     from clusterctl.adapters.validators.bundle import Bundle
 
@@ -38,12 +39,12 @@ class CutSession:
 @pytest.mark.parametrize(("why", "ended"), [(b"", Ended.COMPLETED), (b"cancelled", Ended.STOPPED)])
 def test_a_run_whose_end_was_read_is_not_followed_again(why: bytes, ended: Ended) -> None:
     sessions = [CutSession(b'{"event": "verbose"}\n' + END % why)]
-    seen: list[Mapping[str, Any]] = []
+    seen: list[AnsibleEvent] = []
 
     async def connect(*_: object) -> CutSession:
         return sessions.pop()
 
     bundle = SimpleNamespace(sha256="b" * 64, size=1, min_python=(3, 11), read=lambda: b"")
-    run = NodeRun(node("n1"), cast("Bundle", bundle), {"token": "a" * 32}, seen.append, reconnect_s=5.0)
+    run = NodeRun(node("n1"), cast("Bundle", bundle), {"token": "a" * 32, "timeout_s": 60}, seen.append, reconnect_s=5.0)
     assert asyncio.run(run.run(cast("SshClient", SimpleNamespace(connect=connect)), "")) is ended
     assert (len(seen), sessions) == (1, [])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from typing import TYPE_CHECKING
 
 import asyncssh
@@ -24,6 +25,15 @@ async def echo(process: Process) -> None:
     process.stdout.write(b"got " + data)
     process.stderr.write(b"note")
     process.exit(3)
+
+
+async def greet(process: Process) -> None:
+    process.stdout.write(b"hello\n")
+    await process.stdin.read()
+
+
+def _full(_data: bytes) -> bytes:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture
@@ -66,6 +76,17 @@ def test_output_and_exit_status_are_returned(node: SshNode) -> None:
 def test_binary_input_arrives_unchanged(node: SshNode) -> None:
     data = bytes(range(256)) * 8000
     assert run_command(node.connection(), data, len(data) + 10).stdout == b"got " + data
+
+
+def test_an_error_of_who_reads_the_output_is_raised_as_it_is(node: SshNode) -> None:
+    async def read() -> None:
+        async with SshClient() as client:
+            session = await client.connect(node.connection())
+            await session.run(["cat"], b"in", 1000, on_data=_full)
+
+    node.behaviour = greet
+    with pytest.raises(OSError, match="No space left"):
+        asyncio.run(asyncio.wait_for(read(), 20))
 
 
 def test_an_unknown_host_key_is_refused(node: SshNode) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.task_event import HostStats, TaskEvent, TaskStatus
@@ -30,6 +31,26 @@ _STATUS = {
     "runner_on_unreachable": TaskStatus.UNREACHABLE,
     "runner_retry": TaskStatus.RETRY,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class AnsibleEvent:
+    """What is read of one event.
+
+    Attributes:
+        text: what Ansible printed.
+        stats: the recap by node; None if it is not the recap.
+        task: None if it is of no task.
+    """
+
+    text: str = ""
+    stats: Mapping[str, HostStats] | None = None
+    task: TaskEvent | None = None
+
+
+def read_event(event: Mapping[str, Any]) -> AnsibleEvent:
+    """Everything of `event` that counts."""
+    return AnsibleEvent(printed(event), parse_stats(event), parse_event(event))
 
 
 def printed(event: Mapping[str, Any]) -> str:

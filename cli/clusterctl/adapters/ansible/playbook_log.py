@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
-from clusterctl.adapters.ansible import events
 from clusterctl.adapters.ansible.tally import Tally
 from clusterctl.model.task_event import TaskEvent, TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
+    from clusterctl.adapters.ansible.events import AnsibleEvent
     from clusterctl.core.redact import Redactor
 
 _LAST_LINES = 10
@@ -44,27 +44,25 @@ class PlaybookLog:
 
     def __enter__(self) -> Self:
         self._artifacts.mkdir(parents=True, exist_ok=True)
-        self._record = (self._artifacts / "events.jsonl").open("a", encoding="utf-8")
+        self._record = self._opened("events.jsonl")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         for file in (self._record, *self._logs.values()):
             file.close()
 
-    def add(self, event: Mapping[str, Any], log: str = "ansible.log") -> None:
+    def add(self, event: AnsibleEvent, log: str = "ansible.log") -> None:
         """Record one event of ansible-runner; `log` is the file for what was printed."""
-        if text := self._redact(events.printed(event)):
+        if text := self._redact(event.text):
             self._file(log).write(text.replace("\r\n", "\n") + "\n")
             self.last_lines = [*self.last_lines[1 - _LAST_LINES :], text.strip()]
             if self._on_output:
                 self._on_output(text)
-        stats = events.parse_stats(event)
-        if stats is not None:
-            self.tally.stats = {**(self.tally.stats or {}), **stats}
-        task = events.parse_event(event)
-        if task is None:
+        if event.stats is not None:
+            self.tally.stats = {**(self.tally.stats or {}), **event.stats}
+        if event.task is None:
             return
-        task = self._masked(task)
+        task = self._masked(event.task)
         self.tally.add(task)
         if task.status is not TaskStatus.STARTED:
             # Not asdict, which copies what is in the fields, for every task of every node.
@@ -80,5 +78,9 @@ class PlaybookLog:
 
     def _file(self, name: str) -> IO[str]:
         if name not in self._logs:
-            self._logs[name] = (self._artifacts / name).open("a", encoding="utf-8")
+            self._logs[name] = self._opened(name)
         return self._logs[name]
+
+    def _opened(self, name: str) -> IO[str]:
+        """JSON of a node can hold half of a character pair, which a file cannot."""
+        return (self._artifacts / name).open("a", encoding="utf-8", errors="backslashreplace")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.ansible import environment as ansible_env
 from clusterctl.adapters.ansible import process_tree
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.ansible.events import read_event
 from clusterctl.adapters.ansible.playbook_log import PlaybookLog
 from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
 from clusterctl.adapters.ansible.storage_errors import storage_errors
@@ -153,7 +154,7 @@ class _Run:
     def _handle_events(self) -> PlaybookLog:
         with PlaybookLog(self.artifacts, self.redact, self.on_event, self.on_output) as log:
             while (event := self.events.get()) is not None:
-                log.add(event)
+                log.add(read_event(event))
         return log
 
     def _result(self, log: PlaybookLog) -> PlaybookResult:

@@ -9,29 +9,40 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.on_node.sent_line import RunEnd, SpoiledLineError, read_line
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 from clusterctl.adapters.validators import request as bundle_request
 from clusterctl.adapters.validators.answer import bundle_is_absent
 from clusterctl_on_node.entry import EXIT_NO_SERVICE
-from clusterctl_on_node.follower import END, EXIT_GONE
+from clusterctl_on_node.follower import EXIT_GONE
 from clusterctl_on_node.run_folder import EXIT_NO_MEMORY_FOLDER
 from clusterctl_validators import launcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from clusterctl.adapters.ansible.events import AnsibleEvent
     from clusterctl.adapters.ssh.ssh import SshClient, SshSession
     from clusterctl.adapters.validators.bundle import Bundle
     from clusterctl.model.node import Node
 
 LIMIT_BYTES = 512 * 1024 * 1024
+# a file of a failed task in full, with its lines once more; what is longer is no event
+_LONGEST_LINE_BYTES = 16 * 1024 * 1024
 _RECONNECT_PAUSE_S = 2.0
 _READ = b"read\n"
 _ENTRY = "clusterctl_on_node.entry"
 _UNSUITED = frozenset(
     {launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_NO_MEMORY_FOLDER, EXIT_NO_SERVICE, 126, 127}  # not executable, not found
 )
-_FINAL = frozenset({TransportFailure.AUTH_FAILED, TransportFailure.HOST_KEY_CHANGED, TransportFailure.HOST_KEY_UNKNOWN})
+_FINAL = frozenset(
+    {
+        TransportFailure.AUTH_FAILED,
+        TransportFailure.HOST_KEY_CHANGED,
+        TransportFailure.HOST_KEY_UNKNOWN,
+        TransportFailure.TOO_MUCH_OUTPUT,
+    }
+)
 
 
 class Ended(StrEnum):
@@ -49,7 +60,7 @@ class NodeRun:
 
     Attributes:
         requested: the request for the run, in the form of `clusterctl_on_node.entry`.
-        on_event: called with each event of ansible-runner.
+        on_event: called with each event of ansible-runner, which is of this node.
         reconnect_s: how long a broken connection is tried again.
         detail: why it ended, where it did not complete.
     """
@@ -57,16 +68,27 @@ class NodeRun:
     node: Node
     bundle: Bundle
     requested: Mapping[str, Any]
-    on_event: Callable[[Mapping[str, Any]], None]
+    on_event: Callable[[AnsibleEvent], None]
     reconnect_s: float
     detail: str = ""
-    end: Mapping[str, Any] | None = None
+    end: RunEnd | None = None
     sent: bool = False
     _offset: int = 0
-    _rest: bytes = field(default=b"", repr=False)
+    _rest: bytearray = field(default_factory=bytearray, repr=False)
 
     async def run(self, client: SshClient, become_password: str) -> Ended:
-        """Start it and follow it to its end."""
+        """Start it and follow it to its end, for no longer than it may take on the node and be lost: a node need not keep to its limit."""
+        limit_s = self.requested["timeout_s"] + self.reconnect_s
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._run(client, become_password)
+        except TimeoutError:
+            self.detail = f"it sent no end of the run within {limit_s:g} s"
+        except SpoiledLineError as e:
+            self.detail = str(e)
+        return Ended.LOST
+
+    async def _run(self, client: SshClient, become_password: str) -> Ended:
         lost_since: float | None = None
         while True:
             try:
@@ -98,7 +120,7 @@ class NodeRun:
             remote.close()
 
     async def _follow(self, remote: SshSession) -> RemoteResult:
-        self._rest = b""
+        self._rest.clear()
         if self.sent:
             return await self._execute(
                 remote, "run", {"action": "follow", "token": self.requested["token"], "offset": self._offset}, self._read
@@ -125,22 +147,26 @@ class NodeRun:
 
     def _read(self, data: bytes) -> bytes:
         """Take whole lines; the answer to the last one is its confirmation."""
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
-        for line in lines:
+        *ends, begun = data.split(b"\n")
+        for end in ends:
+            line = bytes(self._rest + end)
+            self._rest.clear()
             if not line:
                 continue  # a sign of life, which is not in the file of events
             self._offset += len(line) + 1
-            if line.startswith(END):
-                self.end = json.loads(line)["clusterctl_end"]
+            found = read_line(line, self.node.name)
+            if isinstance(found, RunEnd):
+                self.end = found
                 return _READ
-            self.on_event(json.loads(line))
+            self.on_event(found)
+        self._rest += begun
+        if len(self._rest) > _LONGEST_LINE_BYTES or self._offset > LIMIT_BYTES:
+            raise SpoiledLineError("it sent more than the events of a run")
         return b""
 
     def _ended(self, exited: RemoteResult) -> Ended:
         if self.end is not None:
-            held, why = self.end.get("held"), self.end.get("why")
-            self.detail = f"another run applies roles on this node: {held}" if held is not None else str(why or "")
+            self.detail = self.end.why
             return Ended.STOPPED if self.detail else Ended.COMPLETED
         text = exited.stderr.decode(errors="replace").strip()
         self.detail = text.removeprefix("clusterctl: ")[-500:] or f"exit status {exited.rc}"

@@ -43,15 +43,28 @@ class _Session(asyncssh.SSHClientSession[bytes]):
             self._stderr_left_bytes -= len(data)
             self._stderr_changed.set()
             return
-        self._stdout_left_bytes -= len(data)
-        if self._stdout_left_bytes >= 0:
-            if self._on_data is None:
-                self.out.append(data)
-            elif reply := self._on_data(data):
-                self.write_stdin(reply)
+        if self.ended.done():
             return
+        self._stdout_left_bytes -= len(data)
+        if self._stdout_left_bytes < 0:
+            self._give_up(TransportError(TransportFailure.TOO_MUCH_OUTPUT, "the output exceeds its size limit"))
+        elif self._on_data is None:
+            self.out.append(data)
+        else:
+            self._hand_on(data, self._on_data)
+
+    def _hand_on(self, data: bytes, on_data: OnData) -> None:
+        try:
+            reply = on_data(data)
+        except Exception as e:  # noqa: BLE001 raised again by `execute`; asyncssh would take it for a connection that broke
+            self._give_up(e)
+        else:
+            if reply:
+                self.write_stdin(reply)
+
+    def _give_up(self, error: Exception) -> None:
         self.out.clear()
-        self._end(TransportError(TransportFailure.TOO_MUCH_OUTPUT, "the output exceeds its size limit"))
+        self._end(error)
         if self._channel:
             self._channel.abort()
 
@@ -94,7 +107,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self._stderr_changed.clear()
         return True
 
-    def _end(self, error: TransportError | None) -> None:
+    def _end(self, error: Exception | None) -> None:
         if self.ended.done():
             return
         if error:
@@ -115,7 +128,8 @@ async def execute(
 ) -> RemoteResult:
     """Run `command` in the shell of the remote user and send it `stdin`, after the password prompt of `sudo` if there is one.
 
-    With `on_data`, stdout is handed on as it comes and is not in the result, what it returns is written to stdin, and stdin stays open.
+    With `on_data`, stdout is handed on as it comes and is not in the result, what it returns is written to stdin, and stdin stays open. An exception of it
+    ends the command and is raised here.
 
     Raises:
         TransportError: DISCONNECTED, TOO_MUCH_OUTPUT (more than `limit_bytes` of stdout), or the error of `Sudo.authenticate`.
