@@ -53,6 +53,8 @@ _ACCOUNT_TEXTS = (
     "ansible_python_interpreter",
     "ansible_connection",
 )
+# an interface: RFC 4007 leaves its form to the machine
+_ZONE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_.])?")
 
 
@@ -127,7 +129,7 @@ def bmc_url(v: Mapping[str, Any]) -> str:
     """
     given = v.get("bmc_url") or ""
     url = _url_parts(given)
-    if given and (url is None or url.scheme != "https" or not is_address(url.hostname)):
+    if given and (url is None or url.scheme != "https" or not is_address(url.hostname) or url.query or url.fragment):
         raise ValueError("bmc_url: is not a URL like https://198.51.100.11")
     return urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2])) if url else ""
 
@@ -146,7 +148,9 @@ def bmc_url_to_use(v: Mapping[str, Any]) -> str:
 
 def is_address(host: object) -> bool:
     """Whether it can be an IP address or the name of a machine; digits and dots alone are an address."""
-    text = str(host).rpartition("%")[0] or str(host) if isinstance(host, str) else ""
+    text, zoned, zone = host.partition("%") if isinstance(host, str) else ("", "", "")
+    if zoned and not (":" in text and _ZONE.fullmatch(zone)):
+        return False
     if _NAME.fullmatch(text) and text.strip("0123456789."):
         return True
     try:
