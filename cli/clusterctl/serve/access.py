@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import re
 from dataclasses import dataclass
@@ -133,7 +132,7 @@ def _is_token(authorization: str, token: str) -> bool:
     if scheme.lower() == "basic":  # the only way in which a browser sends it
         try:
             given = base64.b64decode(given.strip(), validate=True).decode("latin-1").partition(":")[2]
-        except binascii.Error:
+        except ValueError:  # also for text that is not ASCII
             return False
     elif scheme.lower() != "bearer":
         return False
