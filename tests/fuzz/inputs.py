@@ -25,6 +25,7 @@ from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.pools.read_back import is_member
 from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
 from clusterctl.adapters.pools.slurm_commands import SlurmCommands
+from clusterctl.adapters.ssh.read_parts import parse_answer
 from clusterctl.core.parsers.host_log import dmesg_entries, journal_entries
 from clusterctl.core.saved_plan import parse_saved_plan
 from clusterctl.model.bmc_report import BmcReport, BmcSection
@@ -33,6 +34,7 @@ from clusterctl_tools.port_info import UnreadablePortInfoError, parse_record_lev
 from clusterctl_tools.redfish import BmcAnswer
 from clusterctl_validators.finding import Outcome
 from clusterctl_validators.sources import CommandResult
+from clusterctl_validators.vendor_nvidia import VENDOR
 from support.port_info import finding, subnets
 from support.recorded import RECORDED
 from support.redfish_tree import invented, recorded_tree
@@ -102,6 +104,15 @@ DMESG = """kern  :warn  : 2026-11-27T22:37:10,498559+01:00 NVRM: Xid (PCI:0000:3
   second line
 2026-11-27T22:37:11,498559+00:00 veth2: entered promiscuous mode
 """
+PARTS = "".join(
+    f"\n=== clusterctl {name}\n{body}\n=== clusterctl end 0\n"
+    for name, body in {
+        "dmi": "Handle 0x0001, DMI type 1, 27 bytes\nSystem Information\n\tProduct Name: XE9680\n\tSerial Number: S1\n",
+        "gpu": "0, 00000000:18:00.0, A, H100",
+        "nic": "mlx5_0 0000:1a:00.0 ggMAQ1g3kAcAU04ETVQwMXg=",
+        "nvme": "nvme0 0000:01:00.0\tS6XX   \tSAMSUNG\tnvme0n1",
+    }.items()
+)
 _LOGGED_AT = re.compile(r"[0-9]{1,4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
@@ -115,6 +126,7 @@ def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
         ("input scontrol", [SLURM, SLURM + SLURM.replace(NAME, "r12-n02")], _scontrol),
         ("input plan", [PLAN], _plan),
         ("input journal", [JOURNAL], lambda text: _host_log(journal_entries(text)[0])),
+        ("input parts", [PARTS], _parts),
         ("input dmesg", [DMESG], lambda text: _host_log(dmesg_entries(text)[0])),
         ("input config", [CONFIG, EVENTS], _config),
         ("input smpquery", [s.answer("smpquery").stdout for s in subnets() if s.outcome != "pass"], _port_info),
@@ -144,6 +156,11 @@ def _host_log(entries: Sequence[HostLogEntry]) -> str:
             return f"no time: {entry.at!r}"
         "".join((entry.boot, entry.level, entry.program, entry.message or "")).encode()
     return ""
+
+
+def _parts(text: str) -> str:
+    """Every part has a serial number."""
+    return "" if all(part.serial for part in parse_answer(NAME, VENDOR, text).parts) else "a part without a serial number"
 
 
 def _port_info(text: str) -> str:

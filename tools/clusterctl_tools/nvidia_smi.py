@@ -16,6 +16,9 @@ TOPOLOGY = (PROGRAM, "topo", "-m")
 VERSION = (PROGRAM, "--version")
 PART_FIELDS = ("index", "pci.bus_id", "serial", "name")
 
+# counters have 64 bits
+_NUMBER = re.compile(r"-?\d{1,20}(?!\d)(\.\d+)?")
+_INDEX = re.compile(r"[0-9]{1,9}")
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
 _LINK = re.compile(r"^\s+Link (\d+): (\d+(?:\.\d+)?) GB/s\s*$")
 # R610 writes it behind the value of a field that it will drop: `610.57.04 [Deprecated; ... Use KMD Version instead]`.
@@ -136,7 +139,7 @@ def parse_parts(text: str) -> List[GpuPart]:
             row = parse_row(line, PART_FIELDS)
         except UnreadableGpuError:
             continue
-        if row["index"].isdigit():
+        if _INDEX.fullmatch(row["index"]):
             bus_id = re.sub("^0000(?=[0-9a-f]{4}:)", "", row["pci.bus_id"].lower())
             found.append(GpuPart(int(row["index"]), bus_id, row["name"], row["serial"]))
     return found
@@ -182,7 +185,7 @@ def _integer(element: ET.Element, *paths: str) -> Optional[int]:
 
 
 def _number(element: ET.Element, *paths: str) -> Optional[float]:
-    found = re.match(r"-?\d+(\.\d+)?", _text(element, *paths) or "")
+    found = _NUMBER.match(_text(element, *paths) or "")
     return float(found.group(0)) if found else None
 
 

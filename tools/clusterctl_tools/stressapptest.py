@@ -9,11 +9,11 @@ from typing import List, Match, NamedTuple, Optional, Pattern
 
 PROGRAM = "stressapptest"
 
-# Each occurs once in a run that went to its end.
+# Each occurs once in a run that went to its end; its counters have 64 bits.
 _LINES = {
-    "started": re.compile(r"Stats: Starting SAT, (\d+)M, (\d+) seconds"),
-    "found": re.compile(r"Stats: Found (\d+) hardware incidents"),
-    "completed": re.compile(r"Stats: Completed: [\d.]+M in ([\d.]+)s [\d.]+MB/s, with (-?\d+) hardware incidents, (\d+) errors"),
+    "started": re.compile(r"Stats: Starting SAT, (\d{1,19})M, (\d{1,19}) seconds"),
+    "found": re.compile(r"Stats: Found (\d{1,19}) hardware incidents"),
+    "completed": re.compile(r"Stats: Completed: [\d.]+M in ([\d.]+)s [\d.]+MB/s, with (-?\d{1,19}) hardware incidents, (\d{1,19}) errors"),
     "copied": re.compile(r"Stats: Memory Copy: ([\d.]+)M at ([\d.]+)MB/s"),
     "verdict": re.compile(r"Status: (PASS|FAIL) - (please verify no corrected errors|test (?:discovered|encountered) \w+ \w+)"),
 }

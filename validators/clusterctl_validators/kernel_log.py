@@ -9,11 +9,12 @@ from clusterctl_validators.boot_log import MESSAGE_START, Runner, parse_log, rea
 # A MIG instance, and a compute instance in it, stand behind the address: `Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 94`
 # (NVIDIA/open-gpu-kernel-modules 129479b, src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
 _XID = re.compile(
-    MESSAGE_START + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (?P<code>\d+)(?:, (?P<detail>.*))?"
+    MESSAGE_START + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (?P<code>\d{1,9})(?:, (?P<detail>.*))?"
 )
 # The first line of an SXid states whether it is fatal; lines with its severity number and data follow.
 _SXID = re.compile(
-    MESSAGE_START + r"(?:nvidia-nvswitch\d+: )?SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)"
+    MESSAGE_START
+    + r"(?:nvidia-nvswitch\d+: )?SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d{1,9})(?:, (?!Severity|Data)(?P<detail>.*)|$)"
 )
 
 

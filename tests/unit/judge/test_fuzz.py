@@ -10,7 +10,7 @@ import pytest
 
 from clusterctl.core.parsers import TOOLS, known_tool
 from fuzz import __main__ as fuzz
-from fuzz.mutators import MUTATORS, mutate
+from fuzz.mutators import MUTATORS, NUMBER, mutate
 from fuzz.targets import Target, all_targets
 from support.gates import nccl, perftest
 
@@ -29,6 +29,16 @@ def test_a_short_run_finds_nothing(number: int) -> None:
     tally = fuzz._run((number, 7, 0, 150))
     assert (tally.crashes, tally.wrong, tally.slow) == (0, 0, 0), tally.problems
     assert tally.inputs == {TARGETS[number].name: 150}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+@pytest.mark.parametrize("digits", [310, 5000], ids=["no float holds it", "Python reads no such number"])
+def test_a_number_of_any_length_is_read_or_refused(target: Target, digits: int) -> None:
+    """The gate of a burn-in is judged for all nodes at once: what it raises for one node is no result of any."""
+    for text in target.corpus[:3]:
+        found = list(NUMBER.finditer(text))
+        for one in found[:: len(found) // 20 + 1]:
+            assert target.check(text[: one.start()] + "9" * digits + text[one.end() :]) == ""
 
 
 @pytest.mark.parametrize("target", [t for t in TARGETS if t.name.startswith("judge")], ids=lambda t: t.name)

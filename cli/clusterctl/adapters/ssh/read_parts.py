@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LIMIT_BYTES = 4 * 1024 * 1024
 _MARK = "=== clusterctl "
+_STATUS = re.compile(r"[0-9]{1,3}")
 # VPD is read word by word from the device; an adapter that hangs must not hang the others.
 _SCRIPT = r"""
 export LC_ALL=C
@@ -91,7 +92,7 @@ def _sections(text: str) -> Iterator[tuple[str, tuple[str, int]]]:
     pieces = [piece.partition("\n") for piece in text.split("\n" + _MARK)[1:]]
     for (name, _, body), (end, _, _) in zip(pieces[::2], pieces[1::2], strict=False):
         if end.startswith("end "):
-            yield name, (body, int(end.removeprefix("end ")) if end[4:].isdecimal() else -1)
+            yield name, (body, int(end[4:]) if _STATUS.fullmatch(end[4:]) else -1)
 
 
 def _why(section: tuple[str, int], tool: str) -> str:
@@ -106,7 +107,7 @@ def _nics(text: str) -> Iterator[Part]:
         if len(words) == 3 and not words[0].startswith("smi"):  # noqa: PLR2004 name, address, VPD
             try:
                 data = base64.b64decode(words[2], validate=True)
-            except binascii.Error:
+            except ValueError:  # also for text that is not ASCII
                 continue
             model, serial = parse_vpd(data)
             if serial and is_of_nvswitches(data):
