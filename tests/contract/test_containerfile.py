@@ -36,6 +36,15 @@ def test_the_image_takes_the_built_environment_only_and_runs_it_without_root() -
     assert 'ENTRYPOINT ["clusterctl"]' in last
 
 
+def test_pip_gets_nothing_without_a_hash() -> None:
+    """What pip would download to build the wheel is a package, too: it runs when the image is made."""
+    calls = re.findall(r"pip install ([^&\n]+)", RECIPE)
+    assert calls
+    assert [c for c in calls if "--require-hashes" not in c and c.split() != ["--no-deps", "/tmp/wheel/*.whl"]] == []
+    [backend] = (r for r in tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"] if r.startswith("hatchling"))
+    assert f"{backend} " in (ROOT / "requirements" / "build.txt").read_text()
+
+
 def test_base_images_have_short_names() -> None:
     assert {s.split()[0] for s in STAGES} == {"python:3.12-slim"}
 
