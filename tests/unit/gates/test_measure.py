@@ -309,6 +309,25 @@ def test_why_a_node_brought_nothing_is_told() -> None:
     assert [(r.error, r.error_code) for r in records] == [("no record came back: No space left on device", GateReason.NO_RECORD)]
 
 
+@pytest.mark.parametrize(
+    "claimed", [{"peers": ("n1", "n3")}, {"peers": ()}, {"peer": "n3"}, {"peer_device": "mlx5_9"}, {"device": "mlx5_9"}, {"tool": "stream"}]
+)
+def test_a_record_is_of_what_was_planned(claimed: dict[str, Any]) -> None:
+    """A run of a group passes or fails all its nodes: a record that names others would decide on a node that had no part in it."""
+    planned = plan(nodes(3, rails=1), ["nccl_group"])
+    name, step = next((n, s) for n, steps in planned.steps.items() for s in steps if s.peers)
+    honest = measure._missing(name, step, PlaybookResult(PlaybookStatus.COMPLETED, {}, "", 1.0))
+    outcome = PlaybookResult(PlaybookStatus.COMPLETED, {name: HostOutcome(name, HostStatus.OK)}, "", 1.0)
+
+    def accounted(record: RawRecord) -> RawRecord:
+        return next(r for r in measure.accounted(planned, {name: [record]}, outcome) if (r.node, r.step) == (name, step.name))
+
+    came = replace(honest, error="", error_code=None, exit_status=0)
+    assert accounted(came) == came
+    refused = accounted(replace(came, **claimed))
+    assert (refused.peers, refused.error_code) == (step.peers, GateReason.NO_RECORD)
+
+
 @pytest.mark.parametrize("line", ["", "null", "[]", '{"gate": 1}', '{"gate": "x", "unknown": 1}', '{"argv": "x"}', "{" * 50])
 def test_lines_that_are_no_records_are_left_out(line: str) -> None:
     assert read_records(line) == ()

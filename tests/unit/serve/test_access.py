@@ -88,7 +88,8 @@ def test_the_token_lets_in_as_bearer_token_and_as_password(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [basic(TOKEN[:-1]), basic(""), "Basic !!!", "Basic \xe9", "Basic " + base64.b64encode(TOKEN.encode()).decode(), f"Basic {TOKEN}"]
+    "value",
+    [basic(TOKEN[:-1]), basic(""), "Basic !!!", "Basic \xe9", "Basic " + base64.b64encode(TOKEN.encode()).decode(), f"Basic {TOKEN}"],
 )
 def test_another_password_does_not(value: str) -> None:
     assert denial(BY_TOKEN, wire([("authorization", value)]), "127.0.0.1") is not None

@@ -92,14 +92,20 @@ def measure(
 
 
 def accounted(plan: GatePlan, brought: Mapping[str, Sequence[RawRecord]], outcome: PlaybookResult) -> tuple[RawRecord, ...]:
-    """One record per planned step, in the order of the plan; what a node brought that was not planned is left out. Pure."""
+    """One record per planned step, in the order of the plan; what a node brought that is not of its plan is left out. Pure."""
     records: list[RawRecord] = []
     for name, steps in plan.steps.items():
         own = {(r.gate, r.step): r for r in brought.get(name, ()) if r.node == name}
         for step in steps:
             found = own.get((step.gate, step.name))
-            records.append(found if found and found.argv == step.argv else _missing(name, step, outcome))
+            records.append(found if found and _is_of(found, step) else _missing(name, step, outcome))
     return tuple(records)
+
+
+def _is_of(record: RawRecord, step: GateStep) -> bool:
+    """A record is judged for all nodes that it names."""
+    said = (record.tool, record.argv, record.device, record.peer, record.peer_device, record.peers)
+    return said == (step.tool, step.argv, step.device, step.peer, step.peer_device, step.peers)
 
 
 def _missing(node: str, step: GateStep, outcome: PlaybookResult) -> RawRecord:
