@@ -6,13 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from clusterctl.adapters.inventory.sent_variables import SentVariables, load_sent_variables
 from support.site import Site
-
-if TYPE_CHECKING:
-    import pytest
 
 RACK = "site/group_vars/rack_1.yml"
 
@@ -70,11 +68,33 @@ def test_the_way_to_the_node_and_magic_variables_stay_here(tmp_path: Path) -> No
     assert "geheim77" not in json.dumps(got)
 
 
+ACCOUNTS = "bmc_user: admin\nbmc_password: geheim77\nbmc_readonly_user: reader\nbmc_readonly_password: geheim77\n"
+
+
+@pytest.mark.parametrize("extra", ["", "bmc_password=geheim77 ansible_become_password=geheim77 kept=1"])
+def test_the_accounts_of_its_bmc_stay_here(tmp_path: Path, extra: str) -> None:
+    """Who controls a node would have the BMC of each node with the same account."""
+    found = sent(tmp_path, f"{ACCOUNTS}bmc_url: https://192.0.2.9\nown: '{{{{ bmc_password }}}}'\nkept: 1\n", *filter(None, [extra]))
+    got = variables(found) | found.extra
+    assert (got["bmc_url"], got["own"], str(got["kept"])) == ("https://192.0.2.9", "{{ bmc_password }}", "1")
+    assert "geheim77" not in json.dumps([got, found.extra])
+    assert not {n for n in got if "user" in n or "password" in n}
+
+
+def test_an_account_of_another_vault_is_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("p")
+    assert variables(sent(tmp_path, _encrypted(tmp_path, "bmc_password") + "kept: 1\n"))["kept"] == 1
+
+
+def _encrypted(tmp_path: Path, name: str) -> str:
+    binary = Path(sys.executable).with_name("ansible-vault")
+    words = [str(binary), "encrypt_string", "--vault-password-file", str(tmp_path / "password"), "geheim77", "--name", name]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
 def test_a_vaulted_variable_is_sent_decrypted_and_shown_nowhere(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("p")
-    binary = Path(sys.executable).with_name("ansible-vault")
-    words = [str(binary), "encrypt_string", "--vault-password-file", str(tmp_path / "password"), "geheim77", "--name", "token"]
-    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    text = _encrypted(tmp_path, "token")
     found = sent(tmp_path, text, vault_ids=(f"default@{tmp_path / 'password'}",))
     assert variables(found)["token"] == "geheim77"
     assert "geheim77" not in repr(found)

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DECLARATION = "controller.yml"
-# what a task does on another machine than its node, or reads of other nodes
-_ELSEWHERE = re.compile(r"^\s*(?:- )?(?:delegate_to|run_once|local_action):|\b(?:hostvars|ansible_play_hosts\w*|groups)\b", re.MULTILINE)
+# what a task does on another machine than its node, or reads of other nodes or of what no node gets
+_ELSEWHERE = re.compile(
+    r"^\s*(?:- )?(?:delegate_to|run_once|local_action):|\b(?:hostvars|ansible_play_hosts\w*|groups|bmc_(?:readonly_)?(?:user|password))\b",
+    re.MULTILINE,
+)
 
 
 def controller_needs(roles: Iterable[str]) -> dict[str, ControllerNeeds]:
-    """What each of `roles` does from the controller; a role without a declaration whose tasks name other machines always needs it.
+    """What each of `roles` does from the controller; a role without a declaration whose tasks name other machines, or accounts of BMCs, always needs it.
 
     Raises:
         ConfigError: a declaration cannot be read.

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _ACCOUNT = {"url": "bmc_url", "user": "bmc_user", "password": "bmc_password", "ca_file": "bmc_ca_file"}
 _READONLY = {"readonly_user": "bmc_readonly_user", "readonly_password": "bmc_readonly_password"}
 FIELDS = {**_ACCOUNT, **_READONLY}
+# What lets in: a node has no use for it, and whoever has its root would have the BMC of each node with the same account.
+ACCOUNTS = frozenset(FIELDS.values()) - {"bmc_url", "bmc_ca_file"}
 _NEEDED = ("url", "user", "password")
 _HOW_TO_SET = "declare it for the node or its group, a password encrypted by ansible-vault (docs/how-to/power-and-bmc.md)"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ansible.errors import AnsibleError
 from ansible.parsing.vault import EncryptedString
 
+from clusterctl.adapters.inventory.ansible_worker.bmcs import ACCOUNTS
 from clusterctl.adapters.inventory.ansible_worker.origins import is_trusted, plain
 from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
@@ -33,14 +34,13 @@ def sent_variables(session: Session, hosts: list[Any]) -> dict[str, Any]:
     magic = _MAGIC | (frozenset(session.variables.get_vars()) - variables.extra.keys())
     return {
         "sent": [_of_host(session, variables, host, magic) for host in hosts],
-        "extra": {name: _sendable(value) for name, value in variables.extra.items()},
+        "extra": {name: _sendable(value) for name, value in variables.extra.items() if not _stays_here(name)},
     }
 
 
 def _of_host(session: Session, variables: InventoryVariables, host: Any, magic: frozenset[str]) -> dict[str, Any]:
     known = variables.effective(host)
-    own = {k: v for k, v in known.items() if k not in magic and k not in _CONNECTION_NAMES and not k.startswith(_CONNECTION)}
-    own = {k: v for k, v in own.items() if k not in variables.extra}
+    own = {k: v for k, v in known.items() if k not in magic and k not in variables.extra and not _stays_here(k)}
     here = {name: value for name, value in own.items() if any(reads_controller(t) for t in templates_in(value))}
     name = str(host.name)
     try:
@@ -56,6 +56,11 @@ def _of_host(session: Session, variables: InventoryVariables, host: Any, magic: 
     if rendered.problems:
         return {"node": name, "problem": f"{rendered.problems[0].path} reads files or variables of the controller and facts of the node"}
     return {"node": name, "values": values, "groups": list(variables.groups(host)), "problem": ""}
+
+
+def _stays_here(name: str) -> bool:
+    """Whether a variable is how to reach the node, or an account of its BMC."""
+    return name in _CONNECTION_NAMES or name in ACCOUNTS or name.startswith(_CONNECTION)
 
 
 def _unrendered(rendered: Any) -> frozenset[str]:
