@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.run_directory import write_atomically, write_parts_atomically
+from clusterctl.adapters.run_directory import make_folder, write_atomically, write_parts_atomically
 from clusterctl.model.cloud_event import DeadLetter
 from clusterctl.model.errors import EventsBusyError, StoreError
 
@@ -48,7 +48,8 @@ class EventSpool:
             StoreError: the folder cannot be used.
         """
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.folder.parent)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = (self.folder / "lock").open("w")
         except OSError as e:
             raise StoreError(path=self.folder, detail=e.strerror, hint="make it writable") from e

@@ -52,7 +52,7 @@ class RunDir:
         began = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}"
         folder = state_dir / _FOLDER
         with _store_errors(folder):
-            _make_folder(folder)
+            make_folder(folder)
             while True:
                 path = folder / f"{began}-{secrets.token_hex(3)}"
                 with suppress(FileExistsError):
@@ -98,7 +98,7 @@ class RunDir:
         """
         path = self._inside(relative)
         with _store_errors(path):
-            _make_folder(path.parent)
+            make_folder(path.parent)
         return path
 
     def write_text(self, relative: str, content: str) -> Path:
@@ -218,12 +218,12 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _make_folder(path: Path) -> None:
-    """Like `mkdir -p`; after a power failure it is still there."""
+def make_folder(path: Path) -> None:
+    """Like `mkdir -p`; after a power failure it is still there. Only this user can write to it, and its group read it, whatever the umask."""
     if path.is_dir():
         return
-    _make_folder(path.parent)
-    path.mkdir(exist_ok=True)
+    make_folder(path.parent)
+    path.mkdir(mode=0o750, exist_ok=True)
     _sync_folder(path.parent)
 
 

@@ -11,14 +11,17 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from clusterctl import main
+from clusterctl.adapters.event_spool import EventSpool
+from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.database_urls import server_and_database
 from clusterctl.adapters.store.engine import connect, store_errors
+from clusterctl.adapters.validators.bundle import cached_file, zipped
 from clusterctl.model.errors import DatabaseUrlError, StoreError
 from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from sqlalchemy import Engine
@@ -31,10 +34,25 @@ def open_umask() -> Iterator[None]:
     os.umask(before)
 
 
+def _send_events(state: Path) -> None:
+    with EventSpool(state / "events").held():
+        pass
+
+
+# With a database elsewhere, each of them may be the first that needs the folder.
+FIRST: dict[str, Callable[[Path], object]] = {
+    "the database": lambda state: Store.open(f"sqlite:///{state}/clusterctl.db").close(),
+    "a run": lambda state: RunDir.create(state, "validate").write_text("gates/a/n1.json", ""),
+    "the cache": lambda state: cached_file(state, {}, zipped),
+    "events": _send_events,
+}
+
+
 @pytest.mark.usefixtures("open_umask")
-def test_others_cannot_read_or_write_the_state(tmp_path: Path) -> None:
-    Store.open(f"sqlite:///{tmp_path}/state/clusterctl.db").close()
-    found = [tmp_path / "state", *(tmp_path / "state").iterdir()]
+@pytest.mark.parametrize("first", FIRST)
+def test_others_cannot_read_or_write_the_state(tmp_path: Path, first: str) -> None:
+    FIRST[first](tmp_path / "state")
+    found = [tmp_path / "state", *(p for p in (tmp_path / "state").rglob("*") if p.parent.stat().st_mode & 0o077)]
     assert len(found) > 1
     assert not [p for p in found if p.stat().st_mode & 0o027]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import clusterctl_tools
 import clusterctl_validators
 from clusterctl.adapters.node_packages import node_packages
+from clusterctl.adapters.run_directory import make_folder
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.validator_traits import ValidatorTraits
@@ -143,7 +144,8 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent.parent)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
     Path(file.name).replace(path)
