@@ -28,6 +28,14 @@ from clusterctl.core.redact import _NAMED, _SECRET_NAME, MASK, Redactor
         "password: two words hunter2",
         "--extra-vars=ansible_sudo_pass=hunter2",
         '{ansible_become_pass: "two words hunter2"}',
+        "URIs: https://user:hunter2@mirror.example.org/cuda",
+        'Acquire::http::Proxy "http://user:hunter2@proxy:3128";',
+        "https_proxy=http://:hunter2@proxy",
+        "postgresql://user:a@hunter2@db/clusterctl",
+        "Authorization: Bearer hunter2",
+        '{"authorization": "Basic hunter2"}',
+        "COMMAND=/usr/bin/x --db-password hunter2 --verbose",
+        "AWS_SECRET_ACCESS_KEY=hunter2",
     ],
 )
 def test_values_of_secret_keys_are_masked(text: str) -> None:
@@ -37,7 +45,20 @@ def test_values_of_secret_keys_are_masked(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['"pass": 3', "bypass=on", "4 passed: fine", "tokens used by 3 nodes", "hugepages.pages[1G]: 64", '"x": 1, "passed": true']
+    "text",
+    [
+        "https://mirror.example.org:8443/a@b",
+        "ssh://git@host/x: y@z",
+        "https://[2001:db8::1]:443/x",
+        "Basic authentication",
+        "see --token-file x",
+        '"pass": 3',
+        "bypass=on",
+        "4 passed: fine",
+        "tokens used by 3 nodes",
+        "hugepages.pages[1G]: 64",
+        '"x": 1, "passed": true',
+    ],
 )
 def test_other_text_is_unchanged(text: str) -> None:
     assert Redactor()(text) == text

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 MASK = "********"
 # `_pass` with what may follow it: connection and become plug-ins of Ansible name ansible_become_pass, ansible_ssh_pass, ANSIBLE_SUDO_PASS ...
-_NAMES = r"(?:password|passwd|passphrase|(?<=_)pass|secret|token|api_?key|private_?key|credentials?)"
+_NAMES = r"(?:password|passwd|passphrase|(?<=_)pass|secret|token|api_?key|access_?key|private_?key|credentials?)"
 _QUOTED = r"\\?\"(?:[^\"\\]|\\.)*\"|'[^']*'"
 # after `=` a value ends at a space, as in `-e a_pass=x b=y`; after `:` at the end of its line, as in YAML
 _NAMED = re.compile(
     rf"(?i)({_NAMES}(?:\\?[\"'])?\s*=\s*)({_QUOTED}|[^\s,}}\"']+)|({_NAMES}(?:\\?[\"'])?\s*:\s*)({_QUOTED}|(?:[^,}}\"'\n\\]|\\(?!n))+)"
 )
+# `--password VALUE` of a command line, and `Authorization: Bearer VALUE`
+_WORD_AFTER = re.compile(rf"(?i)(--[\w-]*{_NAMES}[ \t]+|\bauthorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+[ \t]+)?)(?!-)[^\s\"',}}]+")
+# The password of a URL; one that is not encoded may have an @ in it.
+_IN_URL = re.compile(r"(://[^\s/:@\"']*:)[^\s/\"']+(?=@)")
 # One of them is in each of these names. Looking for them first takes a two-hundredth of the time, and nearly no text has one.
-_WORDS = ("pass", "secret", "token", "key", "cred")
+_WORDS = ("pass", "secret", "token", "key", "cred", "authorization")
 _SECRET_NAME = re.compile(rf"(?i){_NAMES}$")
 _SHORTEST = 6
 
@@ -46,10 +50,16 @@ class Redactor:
             return text
         for value in self.values:
             text = text.replace(value, MASK)
+        text = without_url_passwords(text)
         folded = text.casefold()
         if not any(word in folded for word in _WORDS):
             return text
-        return _NAMED.sub(lambda m: (m.group(1) or m.group(3)) + MASK, text)
+        return _WORD_AFTER.sub(rf"\1{MASK}", _NAMED.sub(lambda m: (m.group(1) or m.group(3)) + MASK, text))
+
+
+def without_url_passwords(text: str) -> str:
+    """`text`, of each URL in it without the password: that of a package mirror or a proxy stands in many files and messages."""
+    return _IN_URL.sub(rf"\1{MASK}", text) if "://" in text else text
 
 
 def _values_in(word: str) -> Iterator[str]:

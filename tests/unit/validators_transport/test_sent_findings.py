@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clusterctl.adapters.ssh.remote_result import RemoteResult
 from clusterctl.adapters.validators import answer, sent_findings
 from clusterctl.adapters.validators.request import BundleRequest
+from clusterctl.core.redact import MASK
 from support.fake_answers import PASS
 
 if TYPE_CHECKING:
@@ -123,3 +124,14 @@ def test_what_is_huge_is_not_kept(monkeypatch: pytest.MonkeyPatch, limit: str, k
     monkeypatch.setattr(sent_findings, limit, 200)
     assert read(array({"found": "x" * 300})).findings[0].found == "x" * 300
     assert getattr(sent_findings, kept) == {}
+
+
+def test_the_password_of_an_address_is_no_part_of_a_finding() -> None:
+    told = array(
+        {"expected": "https://user:hunter2@mirror.example.org/cuda", "found": "missing: https://user:hunter2@mirror.example.org/cuda"}
+    )
+    [found] = read(told).findings
+    assert (found.expected, found.found) == (
+        f"https://user:{MASK}@mirror.example.org/cuda",
+        f"missing: https://user:{MASK}@mirror.example.org/cuda",
+    )

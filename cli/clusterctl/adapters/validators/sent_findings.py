@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.redact import without_url_passwords
 from clusterctl_validators.finding import Finding
 
 if TYPE_CHECKING:
@@ -70,7 +71,12 @@ def _sent(findings: tuple[Finding, ...]) -> SentFindings:
 
 
 def _finding(entry: dict[str, Any]) -> Finding:
-    return Finding.from_json({key: clean(value) for key, value in entry.items()})
+    return Finding.from_json({key: _stored(clean(value)) for key, value in entry.items()})
+
+
+def _stored(value: Any) -> Any:
+    """Findings stay in the database and in reports: a declared address, or one that was found, may have a password in it."""
+    return without_url_passwords(value) if isinstance(value, str) else value
 
 
 def _from_parts(array: bytes) -> tuple[Finding, ...] | None:
