@@ -37,6 +37,8 @@ def test_settings_of_the_user_take_precedence() -> None:
     assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg"
     Path("ansible.cfg").touch()
     assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_CONFIG"] == str(Path("ansible.cfg").absolute())
+    Path().chmod(0o1777)
+    assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg", "anybody's file, as for Ansible"
 
 
 def test_callbacks_of_a_sites_own_configuration_stay_enabled(tmp_path: Path) -> None:

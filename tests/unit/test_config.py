@@ -237,3 +237,19 @@ def test_the_schema_takes_the_defaults_and_this_checkouts_file() -> None:
         if key.default not in {"", ()}:
             assert is_valid({key.name: key.default})
     assert not is_valid({"inventroy": []})
+
+
+@pytest.mark.parametrize("open_to_all", ["folder", "file"])
+def test_a_file_that_every_user_can_write_is_refused_unless_it_is_named(
+    open_to_all: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Ansible with ansible.cfg: it names modules that are imported, and the roles of the site are beside it."""
+    file, below = tmp_path / "clusterctl.yml", tmp_path / "mine"
+    file.write_text("operator: mallory\n")
+    below.mkdir()
+    (tmp_path if open_to_all == "folder" else file).chmod(0o1777)
+    with pytest.raises(ConfigError, match="every user of this machine can write it") as caught:
+        config.read_config(start=below)
+    assert "chmod o-w" in caught.value.hint
+    monkeypatch.setenv("CLUSTERCTL_CONFIG", str(file))
+    assert config.read_config(start=below).operator == "mallory"

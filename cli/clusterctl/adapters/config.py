@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, CPU_QUOTA_PERCENT, PACKAGED_LAYERS, REBOOT_BUDGET
+from clusterctl.adapters.given_file import all_may_write
 from clusterctl.core.breaker import Breaker
 from clusterctl.core.lemons.lemon_limits import limits_of
 from clusterctl.core.pool_limits import PoolLimits
@@ -104,11 +106,19 @@ class Config:
 
 
 def find_file(start: Path) -> Path | None:
-    """The nearest clusterctl.yml at or above `start`; CLUSTERCTL_CONFIG overrides."""
+    """The nearest clusterctl.yml at or above `start`; CLUSTERCTL_CONFIG overrides.
+
+    Raises:
+        ConfigError: every user could have put it there, and the site's modules and roles beside it.
+    """
     named = os.environ.get("CLUSTERCTL_CONFIG")
     if named:
         return Path(named)
-    return next((d / FILE_NAME for d in (start, *start.parents) if (d / FILE_NAME).is_file()), None)
+    found = next((d / FILE_NAME for d in (start, *start.parents) if (d / FILE_NAME).is_file()), None)
+    if found and (all_may_write(found) or all_may_write(found.parent)):
+        hint = f"if it is yours, run chmod o-w {shlex.join([str(found), str(found.parent)])}; or name it: CLUSTERCTL_CONFIG"
+        raise ConfigError(detail=f"{found}: every user of this machine can write it, and it decides what code runs", hint=hint)
+    return found
 
 
 def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: Path | None = None) -> Config:

@@ -42,6 +42,11 @@ def read_given_text(file: Path) -> str:
     return read_given(file).decode("utf-8")
 
 
+def all_may_write(path: Path) -> bool:
+    """Whether every user of this machine can write a file or into a folder: a configuration that is found there may be anybody's."""
+    return bool(path.stat().st_mode & stat.S_IWOTH)
+
+
 def encoding_problem(content: bytes) -> str:
     """`2: byte 0xfc is not UTF-8`, with the line; empty where all of it is."""
     try:

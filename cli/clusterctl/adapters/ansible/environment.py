@@ -7,6 +7,7 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.given_file import all_may_write
 from clusterctl.adapters.site_content import site_content
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def minimal_environment(environment: Mapping[str, str], content: Path) -> dict[s
     """The part of `environment` that ansible-playbook needs, with defaults for what the user did not set.
 
     It contains ANSIBLE_*, the variables for ssh and the locale, and those named in CLUSTERCTL_PASS_ENV (comma separated), for
-    sites that read secrets with `lookup('env', ...)`. An ansible.cfg in the working directory takes precedence over that of clusterctl.
+    sites that read secrets with `lookup('env', ...)`. An ansible.cfg in the working directory takes precedence over that of clusterctl, unless every
+    user can write there.
     """
     passed = {name.strip() for name in environment.get(PASS_VARIABLE, "").split(",") if name.strip()}
     kept = {k: v for k, v in environment.items() if k in _PASSED_NAMES or k in passed or k.startswith(_PASSED_PREFIXES)}
@@ -39,7 +41,8 @@ def minimal_environment(environment: Mapping[str, str], content: Path) -> dict[s
 def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, str]:
     """The Ansible settings that the content of clusterctl and of the site needs, except those that `environment` already has."""
     own_config, ours = Path("ansible.cfg").absolute(), content / "ansible.cfg"
-    config = environment.get("ANSIBLE_CONFIG") or str(own_config if own_config.is_file() else ours)
+    usable = own_config.is_file() and not all_may_write(own_config.parent)  # as Ansible does where it looks for the file itself
+    config = environment.get("ANSIBLE_CONFIG") or str(own_config if usable else ours)
     needed = {
         "ANSIBLE_CONFIG": config,
         "ANSIBLE_ROLES_PATH": ":".join(str(d) for d in (*site_content().role_dirs, content / "roles")),
