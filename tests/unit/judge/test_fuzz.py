@@ -32,7 +32,7 @@ def test_a_short_run_finds_nothing(number: int) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
-@pytest.mark.parametrize("digits", [310, 5000], ids=["no float holds it", "Python reads no such number"])
+@pytest.mark.parametrize("digits", [20, 310, 5000], ids=["no database holds it", "no float holds it", "Python reads no such number"])
 def test_a_number_of_any_length_is_read_or_refused(target: Target, digits: int) -> None:
     """The gate of a burn-in is judged for all nodes at once: what it raises for one node is no result of any."""
     for text in target.corpus[:3]:

@@ -15,6 +15,8 @@ from clusterctl.core.gates.error_actions import SWITCH_LINK
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.lemons.owners import device_key
+from clusterctl.core.parsers.error_snapshot import read_error_snapshot
+from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
@@ -343,3 +345,10 @@ def test_the_script_reads_sysfs(tmp_path: Path) -> None:
         "mc0/dimm3": {"dimm_ce_count": 7},
         "mc1/rank0": {"dimm_ce_count": 8},
     }
+
+
+def test_a_boot_id_is_no_longer_than_the_record_keeps() -> None:
+    """PostgreSQL refuses a longer one, with the results of all nodes that are saved with it."""
+    assert read_error_snapshot(snapshot(5, boot_id="b" * 64)).boot_id == "b" * 64
+    with pytest.raises(UnparsableError):
+        read_error_snapshot(snapshot(5, boot_id="b" * 65))

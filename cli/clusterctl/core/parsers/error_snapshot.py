@@ -60,7 +60,7 @@ class ErrorSnapshot(_Model):
     """
 
     schema_version: Literal[1]
-    boot_id: Annotated[str, Field(min_length=1)]
+    boot_id: Annotated[str, Field(min_length=1, max_length=64)]  # a UUID has 36; the record keeps 64
     uptime_s: Annotated[float, Field(ge=0, lt=1e10)]
     log: KernelLog
     commands: dict[str, CommandOutput]

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from clusterctl.core.parsers.numbers import number, whole
+from clusterctl.core.parsers.numbers import bytes_of_message, number
 from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_result import Sample
 
@@ -97,7 +97,7 @@ def _header(line: str) -> list[str]:
 
 def _row(line: str, table: _Table) -> list[Sample]:
     words = line.split()
-    size = whole(words[0]) if words else None
+    size = bytes_of_message(words[0]) if words else None
     columns = next((c for c in _layouts(table.columns) if len(c) == len(words)), None)
     if size is None or columns is None:
         return []

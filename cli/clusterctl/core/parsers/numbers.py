@@ -9,6 +9,7 @@ from typing import Any
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?$", re.ASCII)
 _LONGEST = 24
+_TOO_LARGE = 1 << 63
 
 
 def number(word: object) -> float | None:
@@ -34,6 +35,12 @@ def whole(word: object) -> int | None:
     if isinstance(word, str) and word.isascii() and word.isdigit() and len(word) <= _LONGEST:
         return int(word)
     return None
+
+
+def bytes_of_message(word: str) -> int | None:
+    """A size, or None; none is larger than a database can hold."""
+    size = whole(word)
+    return size if size is not None and size < _TOO_LARGE else None
 
 
 def first_json(text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from clusterctl.core.parsers.numbers import number, whole
+from clusterctl.core.parsers.numbers import bytes_of_message, number
 from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_result import Sample
 
@@ -84,7 +84,7 @@ def _columns(line: str) -> list[str]:
 
 def _row(line: str, columns: list[str], op: str, device: str) -> list[Sample]:
     words = line.split()
-    size = whole(words[0]) if words else None
+    size = bytes_of_message(words[0]) if words else None
     if size is None or len(words) != len(columns):
         return []
     samples = []

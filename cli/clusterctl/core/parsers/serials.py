@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from clusterctl_tools.gpu import GpuPart
 
 # What firmware writes where there is no serial: seen in recorded outputs (ironlib, sparecores, jc, Solvik/netbox-agent issue 296) and in dmidecode's own source.
+# that of a field of vital product data; strings of SMBIOS are shorter
+_LONGEST = 255
 _NO_SERIAL = re.compile(
     r"|none|n/?a|\[n/a\]|\[not supported\]|not specified|not provided|unknown|default string|system serial number|chassis serial number"
     r"|to be filled by o\.?e\.?m\.?|no dimm|0x0+|0+|x+|\.+|base board serial number"
@@ -34,7 +36,7 @@ _LARGE, _VPD_R, _HEADER, _FIELD = 0x80, 0x90, 3, 3
 def real_serial(text: str) -> str:
     """The serial, or an empty string where firmware wrote that there is none."""
     serial = text.strip()
-    return "" if _NO_SERIAL.fullmatch(serial) else serial
+    return "" if len(serial) > _LONGEST or _NO_SERIAL.fullmatch(serial) else serial
 
 
 def parse_dmidecode(text: str) -> tuple[Part, ...]:
