@@ -48,8 +48,29 @@ def test_boot_id_and_the_age_of_the_first_process() -> None:
     assert session.closed
 
 
-@pytest.mark.parametrize("text", ["", "id\n", "id\nx y\n" + STAT, "id\n1.0 2.0\n1 (init) S 0\n", "id\n1.0 2.0\nno stat\n"])
+IMPOSSIBLE = {
+    "no end": f"id\ninf 1\n{STAT}",
+    "400 digits": f"id\n{'9' * 400} 1\n{STAT}",
+    "ticks of 400 digits": f"id\n12.5 1\n{STAT.replace(' 250 ', ' ' + '9' * 400 + ' ')}",
+    "ticks of 5,000 digits": f"id\n12.5 1\n{STAT.replace(' 250 ', ' ' + '9' * 5000 + ' ')}",
+    "control characters": f"id\x1b[2J\n12.5 1\n{STAT}",
+    "a long id": f"{'a' * 65}\n12.5 1\n{STAT}",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "id\n",
+        "id\nx y\n" + STAT,
+        "id\n1.0 2.0\n1 (init) S 0\n",
+        "id\n1.0 2.0\nno stat\n",
+        *(pytest.param(t, id=n) for n, t in IMPOSSIBLE.items()),
+    ],
+)
 def test_an_unreadable_answer_is_no_boot(text: str) -> None:
+    """`power` shows the boots of all nodes: what one sends must not end it."""
     with pytest.raises(TransportError, match="does not report its boot id"):
         read(Session(text))
 

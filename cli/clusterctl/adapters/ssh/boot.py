@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _FILES = ("/proc/sys/kernel/random/boot_id", "/proc/uptime", "/proc/1/stat")
 _LIMIT_BYTES = 16 * 1024
+_BOOT_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+_MOST_UPTIME_S = 1e10
 
 
 async def read_boot(client: SshClient, connection: Connection, limit_s: float) -> Boot:
@@ -40,6 +43,9 @@ async def read_boot(client: SshClient, connection: Connection, limit_s: float) -
 def _parse(text: str) -> Boot:
     try:
         boot_id, uptime, stat = text.splitlines()[:3]
-        return Boot(boot_id.strip(), uptime_s(uptime, stat))
-    except (ValueError, IndexError) as e:
-        raise TransportError(TransportFailure.DISCONNECTED, f"the node does not report its boot id: {text[:100]!r}") from e
+        boot = Boot(boot_id.strip(), uptime_s(uptime, stat))
+    except (ValueError, IndexError, OverflowError):
+        boot = None
+    if boot is None or not _BOOT_ID.fullmatch(boot.boot_id) or boot.uptime_s >= _MOST_UPTIME_S:
+        raise TransportError(TransportFailure.DISCONNECTED, f"the node does not report its boot id: {text[:100]!r}")
+    return boot
