@@ -43,6 +43,16 @@ def test_only_a_time_is_an_uptime(told: object, uptime_s: float | None) -> None:
     assert answer.from_exit(REQUEST, RemoteResult(0, json.dumps(data).encode(), b""), 1.0).uptime_s == uptime_s
 
 
+@pytest.mark.parametrize("said", ["schema_version", "node", "role"])
+def test_why_an_answer_is_none_is_short(said: str) -> None:
+    """A line of megabytes would hide the other nodes."""
+    data = answer_to({"roles": {}, "node": "n1", "nonce": "nonce"}, REQUEST.bundle) | {
+        "findings": [{**PASS, "check": "a", "role": "x" * 9000}]
+    }
+    line = json.dumps(data | ({} if said == "role" else {said: "x" * 9000})).encode()
+    assert 0 < len(answer.from_exit(REQUEST, RemoteResult(0, line, b""), 1.0).detail) <= 500
+
+
 def test_values_that_only_look_equal_stay_distinct() -> None:
     found = [read_answer({"found": v}).findings[0].found for v in ("1", 1, True, 1.0, "1", None, ["x"])]
     assert found == ["1", "1", "True", "1.0", "1", "None", "['x']"]

@@ -63,7 +63,7 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
         answered = _answered(request, document, sent)
     except _NoAnswerError as e:
         lines = _first_lines(exited.stderr)
-        detail = f"{e}: {lines}" if lines else str(e)
+        detail = f"{str(e)[:_DETAIL_LIMIT]}: {lines}" if lines else str(e)[:_DETAIL_LIMIT]
         return NodeFindings(request.node, e.status, detail, (), duration_s)
     view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
     findings = answered.findings + _missing(request, answered.roles)
