@@ -17,6 +17,7 @@ import uvicorn
 
 from clusterctl.model.errors import ListenError
 from clusterctl.serve.app import web_app
+from clusterctl.serve.connection import PromptConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -129,7 +130,7 @@ def serve_until_stopped(source: Source, access: Access, listening: socket.socket
     config = uvicorn.Config(
         web_app(source, access, stop.is_set),
         access_log=False,
-        http="h11",
+        http=PromptConnection,
         lifespan="off",
         limit_concurrency=_MOST_CONNECTIONS,
         log_config=None,
