@@ -1,4 +1,4 @@
-"""A line that a node sends of its own run. Pure; whatever it says counts for this node alone."""
+"""A line that a node sends of its own run. Pure; whatever it is, it counts for this node alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_line(line: bytes, node: str) -> AnsibleEvent | RunEnd:
         sent = parse_json(line.decode())
         found = _end(sent[_END]) if _END in sent else read_event(sent)
     except _WRONG as e:
-        raise SpoiledLineError(f"it sent a line that is no event of a run ({type(e).__name__})") from e
+        raise SpoiledLineError(f"it sent a line that is not an event of a run ({type(e).__name__})") from e
     if isinstance(found, AnsibleEvent) and not _named(found) <= {node}:
         raise SpoiledLineError("it sent an event of another node")
     return found
