@@ -98,6 +98,11 @@ def test_what_a_node_sends_spoils_its_own_result_alone(spoiled: str, outcomes: C
     assert hosts["n1"].failures[0].message.startswith("it sent ")
 
 
+def test_a_module_may_return_what_is_not_a_number(outcomes: Callable[..., dict[str, HostOutcome]]) -> None:
+    failed = b'{"event": "runner_on_failed", "stdout": "", "event_data": {"host": "n1", "task": "t", "res": {"msg": "b", "rate": NaN}}}\n'
+    assert outcomes(failed + recap("n1", failures={"n1": 1}) + END, stays=False)["n1"].status is HostStatus.FAILED
+
+
 def test_a_run_that_never_ends_is_left_after_its_time(outcomes: Callable[..., dict[str, HostOutcome]]) -> None:
     hosts = outcomes(event("runner_on_start", host="n1", task="t"), timeout_s=1)
     assert (hosts["n1"].status, hosts["n2"].status) == (HostStatus.UNREACHABLE, HostStatus.OK)

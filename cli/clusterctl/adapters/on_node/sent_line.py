@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.events import AnsibleEvent, read_event
-from clusterctl.adapters.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -38,13 +39,21 @@ def read_line(line: bytes, node: str) -> AnsibleEvent | RunEnd:
         SpoiledLineError: it is neither, or names another node.
     """
     try:
-        sent = parse_json(line.decode())
+        sent = json.loads(line.decode(), parse_constant=_not_a_number)
         found = _end(sent[_END]) if _END in sent else read_event(sent)
     except _WRONG as e:
         raise SpoiledLineError(f"it sent a line that is not an event of a run ({type(e).__name__})") from e
-    if isinstance(found, AnsibleEvent) and not _named(found) <= {node}:
+    if isinstance(found, RunEnd):
+        return found
+    if not _named(found) <= {node}:
         raise SpoiledLineError("it sent an event of another node")
+    if found.task and not isfinite(found.task.duration_s):
+        raise SpoiledLineError("it sent an event of a run with a duration without end")
     return found
+
+
+def _not_a_number(_word: str) -> None:
+    """NaN in the result of a module: nothing that is read of it is a number."""
 
 
 def _end(sent: dict[str, Any]) -> RunEnd:
