@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,14 +36,12 @@ def recap(name: str, **counts: object) -> bytes:
 
 
 HONEST = event("runner_on_ok", host="n2", task="t", duration=0.5) + recap("n2") + END
-DEEP = b'{"event": "runner_on_ok", "event_data": {"host": "n1", "res": {"diff": {"before": ' + b"[" * 900 + b"]" * 900 + b"}}}}\n"
 SPOILED = {
     "no JSON": b"hello\n",
     "no text": b"\xff\xfe\n",
     "a list": b"[]\n",
     "a number of too many digits": b'{"event": ' + b"9" * 5000 + b"}\n",
     "nested without end": b"[" * 100_000 + b"\n",
-    "a nested value": DEEP,
     "an endless duration": b'{"event": "runner_on_ok", "event_data": {"host": "n1", "duration": 1e999}}\n',
     "a duration that is none": event("runner_on_ok", host="n1", duration=[1]),
     "a huge duration": event("runner_on_ok", host="n1", duration=10**400),
@@ -95,7 +94,7 @@ def test_what_a_node_sends_spoils_its_own_result_alone(spoiled: str, outcomes: C
     hosts = outcomes(SPOILED[spoiled])
     assert hosts["n2"] == HostOutcome("n2", HostStatus.OK, ok=3)
     assert hosts["n1"].status is HostStatus.UNREACHABLE
-    assert hosts["n1"].failures[0].message.startswith("it sent ")
+    assert re.match("it sent (?:a line|an event|more)", hosts["n1"].failures[0].message)
 
 
 def test_a_module_may_return_what_is_not_a_number(outcomes: Callable[..., dict[str, HostOutcome]]) -> None:
