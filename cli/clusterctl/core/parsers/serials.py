@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from clusterctl_tools.gpu import GpuPart
 
-# What firmware writes where there is no serial: seen in recorded outputs (ironlib, sparecores, jc, Solvik/netbox-agent issue 296) and in dmidecode's own source.
-# that of a field of vital product data; strings of SMBIOS are shorter
+# That of a field of vital product data; strings of SMBIOS are shorter.
 _LONGEST = 255
+# What firmware writes where there is no serial: seen in recorded outputs (ironlib, sparecores, jc, Solvik/netbox-agent issue 296) and in dmidecode's own source.
 _NO_SERIAL = re.compile(
     r"|none|n/?a|\[n/a\]|\[not supported\]|not specified|not provided|unknown|default string|system serial number|chassis serial number"
     r"|to be filled by o\.?e\.?m\.?|no dimm|0x0+|0+|x+|\.+|base board serial number"
