@@ -61,3 +61,12 @@ def test_booted_since_it_was_measured_it_is_drained(world: World) -> None:
     assert world.states() == {N1: State.ADMITTED, N2: State.DRAINED}
     assert world.run().exit_code is ExitCode.OK, "drained by nobody, it is measured again"
     assert world.members() == {N1, N2}
+
+
+@pytest.mark.parametrize("broken", ["kernel", ""])
+def test_a_declined_plan_leaves_it_as_it_is(world: World, broken: str) -> None:
+    world.bad = {N1: {"kernel"}, N2: {broken} - {""}}
+    world.answer = False
+    assert world.run(force=True).declined
+    assert world.members() == {N1}
+    assert world.states() == {N1: State.ADMITTED, N2: State.ADMITTED}

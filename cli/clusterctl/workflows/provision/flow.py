@@ -52,9 +52,11 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
     known = with_partners(context, check_nodes(context))
     plan = known.plan
     _require_headroom(context, plan)
-    leave(context, known)
+    missing = leave(context, known)
     if (plan.leaving_pool or plan.to_admit) and not confirm(plan):
         return ProvisionResult(context.run_id, (), context.duration_s, declined=True)
+    for name in missing:
+        return_to_pool(context, known.findings[name])
     with ExitStack() as turn:
         if plan.leaving_pool:
             turn.enter_context(pool_turn(context.services.store, holder=f"{context.services.admitter.operator}, run {context.run_id}"))
@@ -83,18 +85,19 @@ def _steps(context: RunContext, known: Knowledge, taken_out: Callable[[], None])
     return finish(context, known)
 
 
-def leave(context: RunContext, known: Knowledge) -> None:
-    """End the nodes that are left as they are: save their findings, and decide anew on an admitted node that is missing in the pool."""
-    plan, members = known.plan, context.services.pool.members()
+def leave(context: RunContext, known: Knowledge) -> list[str]:
+    """Save the findings of the nodes that are left as they are, and end them, but for those that are admitted and missing in the pool: these are returned."""
+    plan, members, missing = known.plan, context.services.pool.members(), []
     for p in plan.nodes:
         if p.node in plan.leaving_pool or p.action is PlannedAction.ADMIT:
             continue
         context.services.store.save_findings(context.run_id, known.findings[p.node])
         if p.state is State.ADMITTED and p.action is PlannedAction.LEAVE and p.node not in members:
-            return_to_pool(context, known.findings[p.node])
+            missing.append(p.node)
             continue
         reason = p.reasons[0].text if p.reasons else ""
         context.end(p.node, p.state, p.exit_code, reason, p.reasons)
+    return missing
 
 
 def quarantine_unrepairable(context: RunContext, known: Knowledge) -> None:
