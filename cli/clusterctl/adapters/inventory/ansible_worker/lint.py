@@ -56,12 +56,16 @@ def misspelt_variables(
         for name in entity:
             if name not in verdicts:
                 judged = name not in accepted and role_of(name, roles) is None
-                candidates = ansible_names() if str(name).startswith("ansible_") else known
-                verdicts[name] = misspelling_of(name, candidates) if judged and name not in candidates else ""
+                verdicts[name] = _misspelling(name, known) if judged else ""
             place = ("--extra-vars", 0) if entity is extra else where_key(entity, name) if verdicts[name] else NOWHERE
             if verdicts[name] and place != NOWHERE:
                 silence = f"if it is meant as it is, list it in {OWN_VARIABLES}"
                 yield Problem(str(name), f"nothing reads it; did you mean {verdicts[name]!r}? ({silence})", *place)
+
+
+def _misspelling(name: Any, known: set[str]) -> str:
+    candidates = ansible_names() if str(name).startswith("ansible_") else known
+    return "" if name in candidates else misspelling_of(name, candidates)
 
 
 @lru_cache(maxsize=1)
