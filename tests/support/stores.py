@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from clusterctl.adapters import clock
 from clusterctl.adapters.store import Store
@@ -27,12 +25,12 @@ DIGEST = "d" * 64
 
 
 @cache
-def _template() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="clusterctl-store-"))
-    atexit.register(shutil.rmtree, folder)
-    path = folder / "template.db"
-    Store.open(f"sqlite:///{path}").close()
-    return path
+def _template() -> bytes:
+    """Kept in memory: no file would be removed where a process ends by a signal, as workers of pytest-xdist may."""
+    with TemporaryDirectory(prefix="clusterctl-store-") as folder:
+        path = Path(folder) / "template.db"
+        Store.open(f"sqlite:///{path}").close()
+        return path.read_bytes()
 
 
 def fresh(folder: Path) -> Store:
@@ -44,7 +42,7 @@ def fresh(folder: Path) -> Store:
 def place_empty(folder: Path) -> None:
     """An empty database in `folder`, at `clusterctl.db`: to migrate a new one takes longer than most tests."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(_template(), folder / "clusterctl.db")
+    (folder / "clusterctl.db").write_bytes(_template())
 
 
 def a_node(name: str = "r12-n01", *, rack: str = "rack_12", slot: int = 1, digest: str = DIGEST) -> Node:
