@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -13,12 +12,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from support.forked_python import forked_python
 from support.roles import ROLES_ENVIRONMENT, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LIMIT_S = 300
+_ENTRY = "ansible.cli.playbook:main"
+# Read while Ansible and Python's own modules are imported.
+_READ_AT_IMPORT = re.compile(r"ANSIBLE_|PYTHON|LC_|LANG|HOME$|TMPDIR$|TZ$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +76,16 @@ def run_play(
     play = {"hosts": "localhost", "connection": "preloaded", "gather_facts": False, "tasks": list(tasks), **(keywords or {})}
     (folder / "play.json").write_text(json.dumps([play]))
     given = json.dumps({"ansible_python_interpreter": sys.executable, **(variables or {})})
-    program = str(Path(sys.executable).with_name("ansible-playbook"))
+    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", given, *words, str(folder / "play.json")]
     with TemporaryDirectory(prefix="clusterctl-play-") as run:
-        done = subprocess.run(
-            [program, "-i", "localhost,", "-e", given, *words, str(folder / "play.json")],
-            env={
-                **os.environ,
-                **ROLES_ENVIRONMENT,
-                "ANSIBLE_NOCOLOR": "1",
-                "ANSIBLE_HOME": str(folder / "ansible-home"),
-                **_as_on_nodes(Path(run), folder),
-                **(environment or {}),
-            },
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_LIMIT_S,
-        )
+        whole = {
+            **os.environ,
+            **ROLES_ENVIRONMENT,
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_HOME": str(folder.parent / "ansible-home"),
+            **_as_on_nodes(Path(run), folder),
+            **(environment or {}),
+        }
+        read = {name: value for name, value in whole.items() if _READ_AT_IMPORT.match(name)}
+        done = forked_python(_ENTRY, read).run(argv, environment=whole, folder=folder, limit_s=_LIMIT_S)
     return FinishedPlay(done.returncode, done.stdout + done.stderr)

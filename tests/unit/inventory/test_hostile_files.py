@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 HOSTS = "all: {hosts: {n1: {}}}\n"
 
 
+@pytest.fixture(autouse=True)
+def inventory_workers() -> None:
+    """Workers as users have them: these tests are about their processes."""
+
+
 @pytest.fixture
 def layer(tmp_path: Path) -> Path:
     (tmp_path / "site" / "group_vars").mkdir(parents=True)

@@ -55,6 +55,11 @@ QUESTIONS: dict[str, Callable[[Sequence[Path]], Any]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def inventory_workers() -> None:
+    """Workers as users have them: these tests are about their processes."""
+
+
 @pytest.fixture
 def layers(tmp_path: Path) -> list[Path]:
     site = write_site(tmp_path / "site", nodes=6, racks=3, profile="profile_hgx_h100_ib")

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 REQUEST = WorkerRequest(Operation.NODES, ("/nowhere",), "/nowhere", target="rack-1", extra_vars=("a=b",), vault_ids=("x@y",))
 
 
+@pytest.fixture(autouse=True)
+def inventory_workers() -> None:
+    """Workers as users have them: these tests are about their processes."""
+
+
 def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\n{script}\n")
