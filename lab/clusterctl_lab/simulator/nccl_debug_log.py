@@ -33,10 +33,13 @@ def rank_lines(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> list[list
     layer = "RoCE" if link_type.is_ethernet() else "IB"
     nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(map(machine.hca_name, machine.live_hcas())))
     ranks = [(d, local) for d, count in group for local in range(count)]
-    return [_lines_of(rank, ranks, nics, nodes=len(group), rack_nvlink=rack_nvlink) for rank in range(len(ranks))]
+    local_ranks: dict[str, int] = {}
+    for d, count in group:
+        local_ranks[d.node] = local_ranks.get(d.node, 0) + count
+    return [_lines_of(rank, ranks, nics, local_ranks, rack_nvlink=rack_nvlink) for rank in range(len(ranks))]
 
 
-def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int, rack_nvlink: bool) -> list[str]:
+def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, local_ranks: dict[str, int], *, rack_nvlink: bool) -> list[str]:
     own, local = ranks[rank]
     start = f"{own.node}:{_PID + rank}:{_PID + 100 + rank} [{local}] NCCL INFO "
     lines = [
@@ -52,7 +55,7 @@ def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int
     lines.append(f"{start}{comm} commId 0x4a8fb6ecbba1a10a - Init COMPLETE")
     clique = f"MNNVL 1 cliqueId 7ffe cliqueSize {len(ranks)} cliqueRank {rank}"
     lines += [f"{start}{clique}"] if rack_nvlink else []
-    place = f"nNodes {nodes} localRanks {sum(d.node == own.node for d, _ in ranks)} localRank {local}"
+    place = f"nNodes {len(local_ranks)} localRanks {local_ranks[own.node]} localRank {local}"
     lines.append(f"{start}comm 0x55{rank:04x}0000 rank {rank} nRanks {len(ranks)} {place} MNNVL {int(rack_nvlink)}")
     following, before = (rank + 1) % len(ranks), (rank - 1) % len(ranks)
     for channel in range(_CHANNELS):
@@ -66,7 +69,7 @@ def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int
             lines.append(f"{there}via P2P/CUMEM")
         else:
             lines.append(f"{there}[send] via {_network(own, local)}")
-    if machine.THIS.nvls and nodes == 1 and own.nccl_factor > 0.9 and len(ranks) > machine.GPUS // 2:
+    if machine.THIS.nvls and len(local_ranks) == 1 and own.nccl_factor > 0.9 and len(ranks) > machine.GPUS // 2:
         sizes = f"nHeads {len(ranks)} buffSize 1048576 memSize 2097152 nvlsPerRankSize 201326592"
         lines.append(f"{start}NVLS comm 0x55{rank:04x}0000 headRank {local} {sizes}")
     return [*lines, f"{start}Connected all rings"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -56,3 +57,32 @@ def test_without_files_there_is_no_rank(tmp_path: Path) -> None:
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UnparsableError):
         read_rank_logs(text)
+
+
+def logs_of(*lines: str) -> str:
+    return json.dumps({"files": [{"name": "nccl_rank.n1.1.log", "lines": lines}]})
+
+
+@pytest.mark.parametrize(
+    ("line", "channels"),
+    [
+        ("NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p channels", {"NVLS": 16}),
+        ("NCCL INFO 24 coll channels, 0 nvls channels, 32 p2p channels", {}),
+        ("NCCL INFO NVLS comm 0x55 headRank 0 nHeads 8", {"NVLS": 1}),
+        ("NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM", {"P2P": 1}),
+        ("NCCL INFO Channel 00/0 : 0[0] -> 1[1] viaP2P/CUMEM", {}),
+    ],
+)
+def test_channels_of_a_line(line: str, channels: dict[str, int]) -> None:
+    (log,) = read_rank_logs(logs_of(line))
+    assert log.channels == channels
+
+
+def test_equal_logs_are_read_once() -> None:
+    """Every rung and every search of a group reads those of all of its nodes again."""
+    text = logs_of("NCCL INFO comm 0x1 rank 0 nranks 8 - Init COMPLETE")
+    missed = read_rank_logs.cache_info().misses
+    first = read_rank_logs(text)
+    assert read_rank_logs(logs_of("NCCL INFO comm 0x1 rank 0 nranks 8 - Init COMPLETE")) is first
+    assert [(log.rank, log.ranks) for log in first] == [(0, 8)]
+    assert read_rank_logs.cache_info().misses == missed + 1

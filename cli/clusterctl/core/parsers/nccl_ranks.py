@@ -6,15 +6,18 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from clusterctl.core.parsers.nccl_tests import channels_in, clique_in
+from clusterctl.core.parsers.nccl_tests import clique_in, count_channels
 from clusterctl.core.parsers.unparsable import UnparsableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _TOOL = "nccl_ranks"
+# Every rung, every search and the judgement of a group read the logs of all of its nodes; beyond so many they are read again.
+_KEPT = 1024
 _NETWORK = re.compile(r"\bUsing network (\S+)")
 _COMPLETE = re.compile(r"\brank (\d{1,7}) nranks (\d{1,7}) .*Init COMPLETE")
 
@@ -40,6 +43,7 @@ class RankLog:
     network: str = ""
 
 
+@lru_cache(maxsize=_KEPT)
 def read_rank_logs(text: str) -> tuple[RankLog, ...]:
     """The ranks of a node.
 
@@ -58,11 +62,11 @@ def _rank_log(name: str, lines: Iterable[str]) -> RankLog:
     channels: Counter[str] = Counter()
     warnings = []
     for line in lines:
-        if complete := _COMPLETE.search(line):
+        if "Init COMPLETE" in line and (complete := _COMPLETE.search(line)):
             rank, ranks = int(complete[1]), int(complete[2])
-        channels += channels_in(line)
+        count_channels(line, channels)
         clique = clique_in(line) or clique
-        if using := _NETWORK.search(line):
+        if "Using network" in line and (using := _NETWORK.search(line)):
             network = using[1]
         if "NCCL WARN" in line:
             warnings.append(line)

@@ -60,7 +60,7 @@ def parse(text: str) -> tuple[Sample, ...]:
         version = found[1] if (found := _VERSION.search(line)) else version
         if rank := _RANK.match(line):
             models[rank[1].strip()] += 1
-        channels += channels_in(line)
+        count_channels(line, channels)
         if clique := clique_in(line):
             cliques.append(clique)
         if columns := _header(line):
@@ -131,22 +131,21 @@ def _closing_samples(closing: re.Match[str], op: str, version: str) -> list[Samp
     return [Sample("out_of_bounds", value, "values", op=op, status=closing[3])]
 
 
-def channels_in(line: str) -> Counter[str]:
-    """Kind of channel -> how many a line of NCCL shows."""
-    channels: Counter[str] = Counter()
-    if via := _VIA.search(line):
+def count_channels(line: str, channels: Counter[str]) -> None:
+    """Add the channels that a line of NCCL shows, by kind."""
+    # A literal is found much sooner than a pattern, and most lines have neither.
+    if "via " in line and (via := _VIA.search(line)):
         way = next((word for word in ("/GDRDMA", "/MNNVL") if word in via[2]), "")
         # src/transport/coll_net.cc names the plug-in after COLLNET, then the adapter.
         kind = "/".join([via[1], *via[2].split("/")[1:2]]) if via[1] == "COLLNET" else _ADAPTER_PLUGIN.sub("NET/IB", via[1])
         channels[kind + way] += 1
-    if nvls := _NVLS.search(line):
-        channels["NVLS"] += int(nvls[1] or 1)
-    return +channels  # without kinds of no channel
+    if ("nvls channels" in line or "NVLS comm" in line) and (nvls := _NVLS.search(line)) and (count := int(nvls[1] or 1)):
+        channels["NVLS"] += count
 
 
 def clique_in(line: str) -> int:
     """How many ranks share an NVLink domain with the one that a line of NCCL is about; 0 if it is not stated."""
-    clique = _CLIQUE.search(line)
+    clique = _CLIQUE.search(line) if "MNNVL" in line else None
     return int(clique[1]) if clique else 0
 
 

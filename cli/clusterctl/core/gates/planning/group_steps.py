@@ -57,8 +57,9 @@ def variant_of(record: RawRecord) -> str:
 
 def of_run(record: RawRecord, run: RawRecord, kind: str) -> bool:
     """Whether a record is the step `kind` of some node for a run."""
-    same = (rung_of(record), variant_of(record)) == (rung_of(run), variant_of(run))
-    return same and record.step.startswith(kind) and record.peer == run.node
+    if record.peer != run.node or not record.step.startswith(kind):  # first: every record is compared with every run
+        return False
+    return (rung_of(record), variant_of(record)) == (rung_of(run), variant_of(run))
 
 
 def counting_for(leads: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, frozenset[str]]]:
