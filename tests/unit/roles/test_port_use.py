@@ -134,43 +134,50 @@ def test_a_client_without_a_route_is_no_failure(node: Path) -> None:
 SETTINGS_SCRIPT = "import sys\nprint('mlx5_0 mtu: 1500, declared 9000')\nsys.exit(1)\n"
 
 
-@pytest.mark.parametrize(
-    ("script", "consent", "code"),
-    [
-        (SETTINGS_SCRIPT, [], 2),
-        (None, [], 2),
-        ("import sys", [], 0),
-        (SETTINGS_SCRIPT, ["mlx5_0"], 0),
-        ("import sys; sys.exit('no answer')", [], 2),
-    ],
-    ids=["differs", "no script", "has its settings", "consent", "the script fails"],
-)
+# Name -> the script that compares settings, the devices that may be cut off, and whether the change is refused; each is a host of one play.
+REFUSALS: dict[str, tuple[str | None, list[str], bool]] = {
+    "differs": (SETTINGS_SCRIPT, [], True),
+    "no_script": (None, [], True),
+    "has_its_settings": ("import sys", [], False),
+    "consent": (SETTINGS_SCRIPT, ["mlx5_0"], False),
+    "the_script_fails": ("import sys; sys.exit('no answer')", [], True),
+}
+
+
 @pytest.mark.parametrize("check", [False, True], ids=["run", "check mode"])
-def test_the_tasks_refuse(node: Path, script: str | None, consent: list[str], code: int, *, check: bool) -> None:
+def test_the_tasks_refuse(node: Path, *, check: bool) -> None:
     (node / "etc/clusterctl/roce.json").unlink()
-    variables: dict[str, Any] = {
-        "shared_ports_devices": ["mlx5_0"],
-        "shared_ports_consent": consent,
-        "shared_ports_consent_name": "roce_ports_in_use_consent",
-        **({"shared_ports_script": script, "shared_ports_settings": {"rails": []}} if script else {}),
-    }
-    tasks = [{"ansible.builtin.include_role": {"name": "shared", "tasks_from": "port_use.yml"}}]
     # The document is that of the files above: the script gets the root of the node as its last argument.
     wrapped = node / "python3"
     wrapped.write_text(f'#!/bin/sh\nif [ $# = 2 ]; then exec "{sys.executable}" "$@" "{node}"; fi\nexec "{sys.executable}" "$@"\n')
     wrapped.chmod(0o755)
-    words = ["--check"] if check else []
+    hosts = {
+        name: {
+            "shared_ports_consent": consent,
+            **({"shared_ports_script": script, "shared_ports_settings": {"rails": []}} if script else {}),
+        }
+        for name, (script, consent, _) in REFUSALS.items()
+    }
+    (node / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
     done = run_play(
         node,
-        tasks,
-        *words,
-        variables={**variables, "ansible_python_interpreter": str(wrapped)},
+        [{"ansible.builtin.include_role": {"name": "shared", "tasks_from": "port_use.yml"}}],
+        *["-i", str(node / "hosts.json"), *(["--check"] if check else [])],
+        variables={
+            "shared_ports_devices": ["mlx5_0"],
+            "shared_ports_consent_name": "roce_ports_in_use_consent",
+            "ansible_python_interpreter": str(wrapped),
+        },
         environment={"PATH": f"{node}/bin:{os.environ['PATH']}"},
+        keywords={"hosts": "all:!localhost"},
     )
-    assert done.code == code, done.output
-    told = "mlx5_0: ens9np0 has the address 10.4.0.7/31, which no role declared" in done.output
-    assert told is (code == 2 and script != "import sys; sys.exit('no answer')"), done.output
-    assert not told or "roce_ports_in_use_consent" in done.output
+    failed = {name: line for name in hosts for line in done.output.splitlines() if line.startswith(f"fatal: [{name}]")}
+    assert set(failed) == {name for name, (_, _, refused) in REFUSALS.items() if refused}, done.output
+    for name in ("differs", "no_script"):
+        assert "mlx5_0: ens9np0 has the address 10.4.0.7/31, which no role declared" in failed[name]
+        assert "roce_ports_in_use_consent" in failed[name]
+    assert "no answer" in failed["the_script_fails"]
+    assert "which no role declared" not in failed["the_script_fails"]
 
 
 def test_ip_over_infiniband_is_compared_before_it_is_installed(tmp_path: Path) -> None:
