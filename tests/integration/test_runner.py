@@ -59,7 +59,9 @@ HIDDEN = """
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))  # a module that is killed cannot remove what it unpacked
     (tmp_path / "play.yml").write_text(PLAYBOOK)
     hosts = "".join(f"    n{i}: {{}}\n" for i in (1, 2, 3))
     (tmp_path / "hosts.yml").write_text(
