@@ -17,6 +17,7 @@ from clusterctl.model.state import State
 from clusterctl.workflows.drain import drain, release
 from clusterctl.workflows.reconcile import reconcile
 from support.lossy_pool import FAULTS, LossyPool
+from support.memory_folder import memory_folder
 from support.provisioning import World
 from support.stores import fresh
 
@@ -29,7 +30,7 @@ class LostAnswers(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=memory_folder())
         self.store = fresh(Path(self.folder.name))
         self.pool = LossyPool(self.store)
         self.world = World(Path(self.folder.name), names=(NAME,), pool=self.pool)

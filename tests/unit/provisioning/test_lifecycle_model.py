@@ -19,6 +19,7 @@ from clusterctl.model.state import State
 from clusterctl.workflows.drain import RELEASABLE, drain, release
 from clusterctl.workflows.status import overview
 from clusterctl.workflows.withdraw import withdraw
+from support.memory_folder import memory_folder
 from support.provisioning import World
 from support.stores import fresh
 
@@ -35,7 +36,7 @@ class Lifecycle(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=memory_folder())
         fresh(Path(self.folder.name)).close()
         self.world = World(Path(self.folder.name), names=(NAME,))
         with Store.open(self.world.url) as store:

@@ -18,6 +18,7 @@ from clusterctl.adapters.store.engine import writing
 from clusterctl.core.lifecycle import LEGAL
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.state import State
+from support.memory_folder import memory_folder
 from support.stores import DIGEST, a_node, a_record, a_run, bring, burn_in, fresh
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class LifecycleMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=memory_folder())
         self.store = fresh(Path(self.folder.name))
         self.digest = DIGEST
         self.store.register([a_node()])
