@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _TOOL = "nccl_ranks"
-# Every rung, every search and the judgement of a group read the logs of all of its nodes; beyond so many they are read again.
-_KEPT = 1024
+# Every rung, every search and the judgement of a group read the logs of all of its nodes; of larger groups they are read again, since the texts are kept.
+_KEPT = 128
 _NETWORK = re.compile(r"\bUsing network (\S+)")
 _COMPLETE = re.compile(r"\brank (\d{1,7}) nranks (\d{1,7}) .*Init COMPLETE")
 
