@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
+
+import pytest
 
 from support.roles import ROOT
 
@@ -38,6 +40,25 @@ def names() -> dict[str, list[str]]:
 
 def test_no_two_classes_or_functions_share_a_name() -> None:
     assert {name: where for name, where in names().items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize("folder", ["cli", "lab", "on_node", "plugins", "roles", "tools", "validators", "scripts", "benchmarks", "tests"])
+def test_a_module_binds_each_of_its_names_once(folder: str) -> None:
+    """Two changes that are merged can each bring a constant of one name; the first then has the value of the second."""
+    found = {path.relative_to(ROOT).as_posix(): twice for path in (ROOT / folder).rglob("*.py") if (twice := bound_twice(path))}
+    assert found == {}
+
+
+def bound_twice(path: Path) -> list[str]:
+    targets = [
+        name.id
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    return sorted(name for name, number in Counter(targets).items() if number > 1)
 
 
 def test_no_two_modules_of_a_floor_share_a_name() -> None:

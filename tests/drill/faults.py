@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 _SESSIONS = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
 # Where Ansible and the burn-in write.
 _FOLDERS = "/tmp /var/tmp ~/.ansible /var/lib/clusterctl"
-# As a root file system after an I/O error, with errors=remount-ro. What is open for writing stays so, as it does not on a real one.
-_READ_ONLY = "for f in / /tmp; do mount -o remount,bind,ro $f || exit 1; done"
+# As a root file system after an I/O error, with errors=remount-ro. Mounts of their own: what is open for writing keeps / from being remounted.
+_KEPT = "/etc /home /opt /root /tmp /usr /var"
+_READ_ONLY = f"for f in {_KEPT}; do mount --rbind $f $f && mount -o remount,bind,ro $f || exit 1; done"
 _FULL = f"for f in {_FOLDERS}; do mkdir -p $f && mount -t tmpfs -o size=16k,mode=1777 tmpfs $f && head -c 1M /dev/zero > $f/full; done 2>/dev/null; true"
 
 
@@ -53,7 +54,7 @@ FAULTS: Mapping[str, NodeFault] = {
         "cd /etc/ssh && mv -f kept/* . && rmdir kept && systemctl restart ssh",
     ),
     "disk_full": NodeFault(_FULL, f"for f in {_FOLDERS}; do umount $f; done; true"),
-    "read_only": NodeFault(_READ_ONLY, "for f in / /tmp; do mount -o remount,bind,rw $f || exit 1; done"),
+    "read_only": NodeFault(_READ_ONLY, f"for f in {_KEPT}; do umount -l $f; done; true"),
     "rebooted": NodeFault("podman restart --time 0", "true"),
 }
 
