@@ -22,6 +22,7 @@ from clusterctl_on_node.follower import EXIT_GONE, follow
 from clusterctl_on_node.run_folder import RefusedError
 
 EXIT_NO_SERVICE = 99
+EXIT_DISK = 95
 _TOKEN = re.compile(r"[0-9a-f]{16,64}")
 _SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from clusterctl_on_node.entry import serve; serve(*sys.argv[2:4])"
 
@@ -39,6 +40,9 @@ def main(sha256: str) -> int:
     except RefusedError as e:
         sys.stderr.write(f"clusterctl: {e}\n")
         return e.code
+    except OSError as e:  # full, or read-only after an I/O error
+        sys.stderr.write(f"clusterctl: the disk of the node cannot be written to: {e.strerror}: {e.filename}\n")
+        return EXIT_DISK
     if requested["action"] == "stop":
         if folder.is_dir():
             (folder / run_folder.STOP).touch()

@@ -13,7 +13,7 @@ from clusterctl.adapters.on_node.sent_line import RunEnd, SpoiledLineError, read
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 from clusterctl.adapters.validators import request as bundle_request
 from clusterctl.adapters.validators.answer import bundle_is_absent
-from clusterctl_on_node.entry import EXIT_NO_SERVICE
+from clusterctl_on_node.entry import EXIT_DISK, EXIT_NO_SERVICE
 from clusterctl_on_node.follower import EXIT_GONE
 from clusterctl_on_node.run_folder import EXIT_NO_MEMORY_FOLDER
 from clusterctl_validators import launcher
@@ -172,6 +172,8 @@ class NodeRun:
         self.detail = text.removeprefix("clusterctl: ")[-500:] or f"exit status {exited.rc}"
         if exited.rc in _UNSUITED:
             return Ended.UNSUITED
+        if exited.rc == EXIT_DISK:
+            return Ended.STOPPED
         if exited.rc == EXIT_GONE:
             self.detail = "the run on the node is gone: it was rebooted, or nobody followed the run for too long"
         return Ended.LOST
