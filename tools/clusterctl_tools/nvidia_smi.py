@@ -59,9 +59,6 @@ _LOAD_FIELDS = (
 _HEAT_BIT, _BRAKE_BIT = 0x40, 0x80
 _SLOWDOWNS = {0x8: "HW slowdown", _HEAT_BIT: "HW thermal slowdown", _BRAKE_BIT: "HW power brake slowdown"}
 _IDLE, _SW_THERMAL = 0x1, 0x20
-_ROW_INDEX = re.compile(r"\d{1,3}$")
-_ROW_BITS = re.compile(r"0x[0-9a-fA-F]{1,16}$")
-_ROW_VALUE = re.compile(r"-?\d{1,7}(\.\d{1,6})?$")
 
 
 def fields_argv(fields: Sequence[str], units: bool = True) -> List[str]:
@@ -84,7 +81,7 @@ def parse_load(text: str) -> List[GpuUnderLoad]:
     for line in lines:
         row = parse_row(line, _LOAD_FIELDS)
         index, bits = row["index"], row["clocks_event_reasons.active"]
-        if not _ROW_INDEX.match(index) or not _ROW_BITS.match(bits):
+        if not re.match(r"\d{1,3}$", index) or not re.match(r"0x[0-9a-fA-F]{1,16}$", bits):
             raise unreadable("nvidia-smi printed {!r}, which is not a row of a GPU".format(line))
         reasons = int(bits, 16)
         clock, power, limit, temperature, margin, memory = (_plain_number(row[name]) for name in _LOAD_FIELDS[2:-1])
@@ -102,7 +99,7 @@ def parse_load(text: str) -> List[GpuUnderLoad]:
 
 
 def _plain_number(cell: str) -> Optional[float]:
-    return float(cell) if _ROW_VALUE.match(cell) else None
+    return float(cell) if re.match(r"-?\d{1,7}(\.\d{1,6})?$", cell) else None
 
 
 def ecc_argv(index: int, enabled: bool) -> List[str]:

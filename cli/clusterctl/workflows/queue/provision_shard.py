@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clusterctl.model.shard import Fence, Shard
     from clusterctl.workflows.provision.request import ProgressListener
 
-# the nodes can be worked on later: another run ends, other racks return to the pool, a maintenance window opens, the scheduler answers
+# the nodes are free later: another run ends, other racks return to the pool, a maintenance window opens, the scheduler answers
 WAITS = (LeaseHeldError, BreakerError, OutsideWindowError, PoolUnreachableError)
 # after these, the same shard may well succeed: it goes back to the queue
 PASSING = (StoreError, InterruptedRunError, ContentDiffersError)
