@@ -11,7 +11,7 @@ from clusterctl.core.repairs import repair_of_result
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.group_findings import GroupFindings
-from clusterctl.model.running_text import counted
+from clusterctl.model.running_text import counted, first_of
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
 from clusterctl.terminal.safe_text import printable
@@ -26,6 +26,7 @@ _WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcom
 
 _NO_GROUP = GroupFindings()
 _MINUTE_S = 60.0
+_NAMED = 8
 
 
 def show_results(
@@ -127,7 +128,7 @@ def coverage_line(coverage: Mapping[str, Any]) -> str:
         f"{counted(coverage['nodes'], 'node')}."
     )
     missing = coverage["uncovered"]
-    return f"{text} Not covered: {', '.join(missing)}." if missing else text
+    return f"{text} Not covered: {first_of(missing, _NAMED)}." if missing else text
 
 
 def gates_summary(results: Sequence[GateResult], nodes: Sequence[str]) -> str:
@@ -136,6 +137,6 @@ def gates_summary(results: Sequence[GateResult], nodes: Sequence[str]) -> str:
     bad = [n for n in nodes if n not in passed]
     counts = Counter(_WORDS.get(r.outcome, r.outcome.value.replace("_", " ")) for r in results)
     verdicts = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "none"
-    names = f" ({', '.join(bad[:8])}{' ...' if len(bad) > 8 else ''})" if bad else ""  # noqa: PLR2004 a line's length
+    names = f" ({first_of(bad, _NAMED)})" if bad else ""
     simulated = " Simulated numbers." if any(r.simulated for r in results) else ""
     return f"{counted(len(nodes), 'node')}: {len(passed)} passed, {len(bad)} did not{names}. Verdicts: {verdicts}.{simulated}"

@@ -13,6 +13,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_result import gates_exit_code
 from clusterctl.model.group_findings import GroupFindings
 from clusterctl.model.records import RunStatus
+from clusterctl.model.running_text import first_of
 from clusterctl.model.state import State
 from clusterctl.workflows.installed_versions import keep_installed
 from clusterctl.workflows.lease import leases_on
@@ -119,6 +120,6 @@ def _refuse_admitted(store: Store, nodes: Sequence[Node]) -> None:
     admitted = [r.name for r in store.nodes([n.name for n in nodes]) if r.state is State.ADMITTED]
     if admitted:
         raise UsageProblemError(
-            detail=f"{', '.join(admitted[:4])}{' ...' if len(admitted) > 4 else ''} is admitted: jobs may run there",  # noqa: PLR2004 a line's length
+            detail=f"{first_of(admitted)} {'is' if len(admitted) == 1 else 'are'} admitted: jobs may run there",
             hint=f"`clusterctl drain {admitted[0]}` first, or add --in-service",
         )
