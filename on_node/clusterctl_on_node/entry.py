@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from clusterctl_on_node.run_folder import RefusedError
 
 EXIT_NO_SERVICE = 99
 EXIT_DISK = 95
+_OF_THE_DISK = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO})
 _TOKEN = re.compile(r"[0-9a-f]{16,64}")
 _SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from clusterctl_on_node.entry import serve; serve(*sys.argv[2:4])"
 
@@ -40,7 +42,9 @@ def main(sha256: str) -> int:
     except RefusedError as e:
         sys.stderr.write(f"clusterctl: {e}\n")
         return e.code
-    except OSError as e:  # full, or read-only after an I/O error
+    except OSError as e:
+        if e.errno not in _OF_THE_DISK:
+            raise
         sys.stderr.write(f"clusterctl: the disk of the node cannot be written to: {e.strerror}: {e.filename}\n")
         return EXIT_DISK
     if requested["action"] == "stop":

@@ -6,6 +6,7 @@ import asyncio
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+# Assumed: a client that has a request sends it whole within this time.
 _REQUEST_WITHIN_S = 10.0
 
 

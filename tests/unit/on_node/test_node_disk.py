@@ -11,6 +11,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
 from clusterctl.adapters.inventory.sent_variables import SentVariables
 from clusterctl.adapters.on_node import archive
@@ -23,8 +25,6 @@ from support.ssh_node import SshNode
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from support.ssh_node import Process
 
@@ -45,6 +45,18 @@ def test_the_entry_names_the_problem_and_the_path(
     monkeypatch.setattr(entry, "unpacked", read_only)
     assert entry.main("0" * 64) == entry.EXIT_DISK
     assert capsys.readouterr().err == f"clusterctl: {PROBLEM}\n"
+
+
+def test_what_is_not_of_the_disk_is_not_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_process(*_words: object) -> Path:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    given = json.dumps({"token": "ab" * 16, "action": "start"}).encode() + b"\n"
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given)))
+    monkeypatch.setattr(run_folder, "root_folder", lambda: tmp_path)
+    monkeypatch.setattr(entry, "unpacked", no_process)
+    with pytest.raises(OSError, match="Cannot allocate memory"):
+        entry.main("0" * 64)
 
 
 def test_it_is_the_reason_of_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

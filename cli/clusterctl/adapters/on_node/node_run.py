@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
 
 LIMIT_BYTES = 512 * 1024 * 1024
-# a file of a failed task in full, with its lines once more; what is longer is not an event
+# Assumed: a failed task's file in full, with its lines once more, is shorter; what is longer is not an event.
 _LONGEST_LINE_BYTES = 16 * 1024 * 1024
 _RECONNECT_PAUSE_S = 2.0
 _READ = b"read\n"
