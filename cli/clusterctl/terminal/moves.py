@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.move import MoveOutcome
+from clusterctl.model.running_text import fold_names
 from clusterctl.model.state_documents import DrainDocument, DrainedNode, MovedNode, ReleaseDocument
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
@@ -50,9 +51,13 @@ def _table(moves: Sequence[Move]) -> None:
 
 
 def _note_refused(moves: Sequence[Move]) -> ExitCode:
-    refused = [m for m in moves if m.outcome is MoveOutcome.REFUSED]
-    for move in refused:
-        messages.failure(move.detail, move.hint)
+    """Those that are refused alike are named in one line."""
+    refused: dict[tuple[str, str], list[str]] = {}
+    for move in (m for m in moves if m.outcome is MoveOutcome.REFUSED):
+        refused.setdefault((move.detail, move.hint), []).append(move.node)
+    for (detail, hint), names in refused.items():
+        is_named = names[0] in detail
+        messages.failure(detail if is_named else f"{fold_names(names)}: {detail}", hint)
     return ExitCode.USAGE if refused else ExitCode.OK
 
 

@@ -56,7 +56,7 @@ def drain(
 
     Raises:
         PoolError: `limits` forbid it, and `force` is not given, or the pool does not report whether one that is there already is out. None was drained.
-        PoolUnreachableError: the scheduler does not answer.
+        PoolUnreachableError: the scheduler does not answer, and no node is out yet; later than that, each that it did not take out is refused.
         LeaseHeldError: a run holds one of them, or takes nodes out of the pool for minutes; none was drained.
     """
 
@@ -108,25 +108,38 @@ def drain(
 
 @dataclass(slots=True)
 class _PoolSide:
-    """Takes nodes out of the pool. `refusals`: node -> why its scheduler did not take it out."""
+    """Takes nodes out of the pool. `refusals`: node -> why its scheduler did not take it out; `lost`: why it no longer answers."""
 
     store: Store
     pool: Pool
     text_of: Callable[[NodeRecord], str]
     refusals: dict[str, PoolError] = field(default_factory=dict)
+    lost: PoolUnreachableError | None = None
+    some_are_out: bool = False
 
     def take(self, nodes: Sequence[NodeRecord]) -> bool:
-        """Returns whether all of them are out."""
+        """Returns whether all of them are out.
+
+        Raises:
+            PoolUnreachableError: the scheduler does not answer, and none is out yet.
+        """
         for node in nodes:
             try:
-                take_out(self.pool, node.name, self.text_of(node))
-            except PoolUnreachableError:
-                raise
+                self._take_one(node)
             except PoolError as e:
+                if e is not self.lost and isinstance(e, PoolUnreachableError):
+                    if not self.some_are_out:
+                        raise
+                    self.lost = e
                 self.refusals[node.name] = e
-            else:
-                self.store.end_doubt(node.name)
         return not self.refusals.keys() & {n.name for n in nodes}
+
+    def _take_one(self, node: NodeRecord) -> None:
+        if self.lost:  # each attempt would wait for its time limit
+            raise self.lost
+        take_out(self.pool, node.name, self.text_of(node))
+        self.some_are_out = True
+        self.store.end_doubt(node.name)
 
 
 def still_running(pool: Pool, moves: Sequence[Move], waiting: Callable[[Mapping[str, str]], None] | None = None) -> StillRunning:

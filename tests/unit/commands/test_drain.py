@@ -10,7 +10,9 @@ import pytest
 from clusterctl import main
 from clusterctl.adapters.pools import loader
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.state import State
+from clusterctl.terminal.moves import show_drained
 from support.busy_pool import BusyPool
 from support.rack_after_run import pooled_rack
 from support.stores import bring
@@ -110,3 +112,14 @@ def test_a_code_that_a_scheduler_or_a_shell_would_read_otherwise_is_a_usage_erro
     site.has({})
     assert site.run("--code", code)[0] == ExitCode.USAGE
     assert site.states() == {State.ADMITTED}
+
+
+def test_nodes_that_a_lost_scheduler_keeps_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    kept = [
+        Move(n, State.ADMITTED, State.ADMITTED, "slurmctld does not answer", MoveOutcome.REFUSED, "`scontrol ping`") for n in ("a1", "a2")
+    ]
+    gone = Move("a0", State.ADMITTED, State.DRAINED, "fan")
+    assert show_drained([gone, *kept], "table", StillRunning({})) is ExitCode.USAGE
+    shown = capsys.readouterr()
+    assert shown.err.count("slurmctld does not answer") == 1
+    assert "a1, a2: slurmctld does not answer" in shown.err

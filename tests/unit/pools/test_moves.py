@@ -121,6 +121,34 @@ def test_a_node_that_its_scheduler_does_not_take_out_is_refused_and_no_other(sto
     assert LocalPool(store).members() == {"r12-n02", *GOOD[3:]}
 
 
+def test_a_scheduler_that_is_lost_midway_leaves_the_answer_of_what_was_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed: list[str] = []
+    really = LocalPool.remove
+
+    def lost_after_the_first(pool: LocalPool, node: str, reason: str) -> bool:
+        removed.append(node)
+        if len(removed) > 1:
+            raise PoolUnreachableError(detail="slurmctld does not answer", hint="`scontrol ping`")
+        return really(pool, node, reason)
+
+    monkeypatch.setattr(LocalPool, "remove", lost_after_the_first)
+    moves = drain(store, LocalPool(store), store.nodes(GOOD[:3]), operator="bob", reason="x", force=True)
+    assert [(m.node, m.outcome.value) for m in moves] == [("r12-n01", "moved"), ("r12-n02", "refused"), ("r12-n03", "refused")]
+    assert {(m.detail, m.hint) for m in moves[1:]} == {("slurmctld does not answer", "`scontrol ping`")}
+    assert removed == ["r12-n01", "r12-n02"], "each further attempt would wait for its time limit"
+    assert [n.state for n in store.nodes(GOOD[:3])] == [State.DRAINED, State.ADMITTED, State.ADMITTED]
+
+
+def test_a_scheduler_that_is_lost_before_the_first_ends_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(_pool: LocalPool, _node: str, _reason: str) -> bool:
+        raise PoolUnreachableError(detail="slurmctld does not answer", hint="")
+
+    monkeypatch.setattr(LocalPool, "remove", lost)
+    with pytest.raises(PoolUnreachableError):
+        drain(store, LocalPool(store), store.nodes(GOOD[:3]), operator="bob", reason="x", force=True)
+    assert {n.state for n in store.nodes(GOOD[:3])} == {State.ADMITTED}
+
+
 def test_a_drained_node_that_was_returned_and_is_not_taken_out_is_refused_and_no_other(store: Store) -> None:
     drain(store, LocalPool(store), store.nodes(GOOD[:2]), operator="ada", reason="fan", owner="ada")
     for name in GOOD[:2]:
