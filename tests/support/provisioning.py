@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.config import Config
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validator_declarations import read_traits
@@ -86,6 +87,7 @@ class World:
         fence: the right to write, of a worker of the queue.
         boot_id: the boot of all nodes; the gate dcgm_diag reports it.
         pool: instead of the pool `local`.
+        answering: that pool, and how long a run waits for it.
         allowed_partners: admitted nodes that the site allows to measure with.
         before: called before each operation with its name.
         calls: operations and their nodes, in order.
@@ -120,6 +122,7 @@ class World:
     saved_plan: SavedPlan | None = None
     limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
     pool: Pool | None = None
+    answering: Answering | None = None
     boot_id: str = "boot-1"
     level: Sequence[str] = GATES
     lemon_limits: TroubleCounts = TroubleCounts()  # noqa: RUF009 frozen
@@ -165,7 +168,7 @@ class World:
         nodes = [self.node(n) for n in names or self.names]
         with Store.open(self.url) as store:
             store.register(nodes)
-            admitter = Admitter(store, self.pool or LocalPool.create(store), "x", {})
+            admitter = Admitter(store, Answering(self.pool or LocalPool.create(store)), "x", {})
             due = due_of(store, self.lemon_limits, [n.name for n in nodes])
             candidates = [Candidate(n, GATES, (), due.get(n.name)) for n in nodes]
             return admit_now(admitter, candidates, self.validate, self.state_dir, target="rack-12", include_owned=include_owned)
@@ -217,7 +220,7 @@ class World:
 
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
         pool = self.pool or LocalPool.create(store)
-        admitter = Admitter(store, pool, "ada", {})
+        admitter = Admitter(store, self.answering or Answering(pool), "ada", {})
         services = Services(
             store,
             pool,

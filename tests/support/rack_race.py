@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.core.pool_limits import PoolLimits
@@ -132,7 +133,7 @@ def _move(rack: SharedRack, what: str, names: Sequence[str], operator: str, to: 
             done = release(store, store.nodes(names), operator=operator, reason="race")
         else:
             candidates = [Candidate(rack.node(n), GATES, ()) for n in names]
-            admitter = Admitter(store, pool, operator, {})
+            admitter = Admitter(store, Answering(pool), operator, {})
             admissions = admit_now(admitter, candidates, rack.validate, rack.state_dir, target="rack-12", include_owned=True)
             (run,) = [r.id for r in store.runs(1000) if r.operator == operator]
             rack.runs[run] = {a.verdict.node: State.ADMITTED if a.verdict.admit else a.from_state for a in admissions}

@@ -19,6 +19,7 @@ from clusterctl.model.verdict import NodeVerdict, Reason, ReasonKind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clusterctl.adapters.pools.answering import Answering
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.signing import Signer
     from clusterctl.adapters.store.store import Store
@@ -68,10 +69,15 @@ class Admitter:
     """Admits on behalf of an operator; `versions` go into the records, `sign` signs them."""
 
     store: Store
-    pool: Pool
+    answering: Answering
     operator: str
     versions: Mapping[str, str]
     sign: Signer = unsigned
+
+    @property
+    def pool(self) -> Pool:
+        """Where the nodes enter."""
+        return self.answering.pool
 
     def enter_pool(
         self, candidate: Candidate, verdict: NodeVerdict, evidence: AdmissionEvidence | None, state: State, step: Transition
@@ -82,7 +88,7 @@ class Admitter:
 
         Raises:
             IllegalTransitionError: the node may not be admitted from `state`; nothing was changed.
-            PoolError: the pool refused; the node is drained.
+            PoolError: the pool refused, or its scheduler is gone; the node is drained.
             PoolStateUnknownError: it is unknown whether it is in; the node is drained, and the next command takes it out first.
         """
         name = candidate.node.name
@@ -98,8 +104,10 @@ class Admitter:
         if state is not State.ADMITTED:
             step(State.ADMITTED, _REASON)
         try:
+            self.answering.require()
             put_in(self.pool, name, f"admitted by {self.operator}")
         except PoolError as e:
+            self.answering.note(e)
             if isinstance(e, PoolStateUnknownError):
                 self.store.save_doubt(name, str(e))
             step(State.DRAINED, str(e))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.signing import signer
 from clusterctl.adapters.validators import ValidationSettings, validate
@@ -45,7 +46,7 @@ def admitter_of(config: Config, store: Store) -> Admitter:
     Raises:
         ConfigError, PoolError: as the pool.
     """
-    return Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
+    return Admitter(store, Answering(load_pool(config.pool, store)), config.operator, versions(), signer(config.signing_key))
 
 
 def candidates_of(store: Store, limits: TroubleCounts, nodes: Sequence[Node], level: Level) -> tuple[Candidate, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.admission import record as admission_record
@@ -54,14 +55,14 @@ def _applied(store: Store, run: RunRow) -> None:
 
 def _admit(store: Store, found: NodeFindings | None = None) -> Admission:
     store.register([a_node()])
-    admitter = Admitter(store, LocalPool(store), "bob", {"clusterctl": "0.1.0"})
+    admitter = Admitter(store, Answering(LocalPool(store)), "bob", {"clusterctl": "0.1.0"})
     folder = Path(store.run("last").directory).parents[1]
     seen = found or findings()
     return admit_now(admitter, [Candidate(a_node(), (GATE,), ())], lambda _nodes: [seen], folder, target=NAME)[0]
 
 
 def _on_record(store: Store) -> Admission:
-    admitter = Admitter(store, LocalPool(store), "bob", {"clusterctl": "0.1.0"})
+    admitter = Admitter(store, Answering(LocalPool(store)), "bob", {"clusterctl": "0.1.0"})
     return admit_on_record(admitter, [Candidate(a_node(), (GATE,), ())], reason="its switch is down")[0]
 
 

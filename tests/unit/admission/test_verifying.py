@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import update
 
 from clusterctl.adapters import signing
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
@@ -63,7 +64,7 @@ def admitted(tmp_path: Path, key: Path) -> Store:
     bring(store, NAME, State.PROVISIONING, State.PROVISIONED, run_id=rundir.id)
     store.save_findings(rundir.id, findings())
     store.save_gate_results(rundir.id, [a_result()])
-    admitter = Admitter(store, LocalPool(store), "alice", {}, signing.signer(key))
+    admitter = Admitter(store, Answering(LocalPool(store)), "alice", {}, signing.signer(key))
     candidates = [Candidate(a_node(), (GATE,), ())]
     assert admit_now(admitter, candidates, lambda _nodes: [findings()], tmp_path / "state", target=NAME)[0].verdict.admit
     return store

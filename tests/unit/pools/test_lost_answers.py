@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
 from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
 from clusterctl.model.exit_codes import ExitCode
@@ -46,7 +47,7 @@ def store(tmp_path: Path) -> Store:
 
 def check(store: Store, pool: Pool, lossy: LossySlurm | LossyKube, case: dict[str, Any], tmp_path: Path) -> None:
     lossy.faults(case["faults"])
-    admitter = Admitter(store, pool, "ada", {})
+    admitter = Admitter(store, Answering(pool), "ada", {})
     admissions = admit_now(admitter, [Candidate(a_node(), (GATE,), ())], lambda _nodes: [findings()], tmp_path, target=NAME)
     state, doubts = store.nodes()[0].state, [d.node for d in store.pool_doubts()]
     assert state is State(case["state"])

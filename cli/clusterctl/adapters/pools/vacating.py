@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from clusterctl.adapters.pools.answering import LIMIT_S
+from clusterctl.model.errors import PoolUnreachableError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
@@ -50,11 +53,21 @@ def vacate(pool: Pool, nodes: Collection[str], waiting: Callable[[Mapping[str, s
 
 
 def wait_until_empty(
-    left: Callable[[], Mapping[str, str]], waiting: Callable[[Mapping[str, str]], None], *, limit_s: float, pause_s: float
+    left: Callable[[], Mapping[str, str]],
+    waiting: Callable[[Mapping[str, str]], None],
+    *,
+    limit_s: float,
+    pause_s: float,
+    silence_s: float = LIMIT_S,
 ) -> Mapping[str, str]:
-    """Poll what still runs, until nothing does or the limit is reached."""
+    """Poll what still runs, until nothing does or the limit is reached. While the scheduler does not answer, the nodes count as in use.
+
+    Raises:
+        PoolUnreachableError: it does not answer at all, or no longer for `silence_s`.
+    """
     end, reported = time.monotonic() + limit_s, None
-    while found := left():
+    found, heard = left(), time.monotonic()
+    while found:
         left_s = end - time.monotonic()
         if left_s <= 0:
             return found
@@ -62,4 +75,10 @@ def wait_until_empty(
             waiting(found)
             reported = found
         time.sleep(min(pause_s, left_s))
+        try:
+            found, heard = left(), time.monotonic()
+        except PoolUnreachableError as e:
+            if time.monotonic() - heard > silence_s:
+                raise
+            found = dict.fromkeys(found, f"not known now: {e}")
     return {}

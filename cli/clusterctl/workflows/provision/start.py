@@ -10,6 +10,7 @@ from clusterctl.adapters.ansible.runner import run_playbook
 from clusterctl.adapters.config_keys import APPLY_ON_NODE
 from clusterctl.adapters.inventory.bmcs import load_bmcs
 from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.pools.answering import LIMIT_S, Answering
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.signing import signer
@@ -240,6 +241,7 @@ def _context(
         )
 
     pool = load_pool(config.pool, store)
+    answering = Answering(pool, LIMIT_S, in_doubt=True, waiting=lambda e: listener.notify(Note(f"waiting for the scheduler: {e}")))
     services = Services(
         store=store,
         pool=pool,
@@ -255,7 +257,7 @@ def _context(
         burn_in=burn_in,
         alone=alone,
         neighbours=neighbours,
-        admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
+        admitter=Admitter(store, answering, config.operator, versions(), signer(config.signing_key)),
         power_cycle=power_cycle,
         read_parts=partial(read_all_parts, inventory=request.inventory),
         traits=traits,
