@@ -102,7 +102,7 @@ class LeaseKeeper(threading.Thread):
 def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
     """Take the leases, create the run's directory and row, and record how the body ended.
 
-    Ctrl-C, SIGTERM and SIGHUP end the body with KeyboardInterrupt.
+    Ctrl-C, SIGTERM and SIGHUP end the body with KeyboardInterrupt. A database server that restarts meanwhile is waited for.
 
     Raises:
         LeaseHeldError: another run holds one of the nodes; nothing was recorded.
@@ -123,9 +123,10 @@ def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
         store.start_run(_row(start, rundir), start.nodes)
         if leased:
             keeper.start()
-        with _signals_as_interrupt():
-            yield run
-        store.finish_run(rundir.id, RunStatus.DONE, int(run.code), run.summary)
+        with store.waits_for_server():
+            with _signals_as_interrupt():
+                yield run
+            store.finish_run(rundir.id, RunStatus.DONE, int(run.code), run.summary)
     except KeyboardInterrupt as e:
         _finish(store, rundir.id, RunStatus.INTERRUPTED, ExitCode.INTERRUPTED, "interrupted")
         raise InterruptedRunError(detail=start.interrupted, hint=start.hint.format(run_id=rundir.id)) from e

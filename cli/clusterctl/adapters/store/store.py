@@ -20,6 +20,7 @@ from clusterctl.adapters.store.notices import NoticeRepository
 from clusterctl.adapters.store.observations import ObservationRepository
 from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
+from clusterctl.adapters.store.server_wait import server_waited_for
 from clusterctl.adapters.store.shards import ShardRepository
 from clusterctl.adapters.store.transitions import TransitionRepository
 from clusterctl.adapters.store.troubles import TroubleRepository
@@ -27,6 +28,7 @@ from clusterctl.model.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
@@ -97,6 +99,10 @@ class Store(
         nothing = connect_to_memory()
         schema.ensure(nothing)
         return cls(only_to_read(nothing), clock)
+
+    def waits_for_server(self) -> AbstractContextManager[None]:
+        """Within it, a database server that restarts is waited for."""
+        return server_waited_for(self._engine)
 
     def close(self) -> None:
         """Close the connections."""
