@@ -78,7 +78,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.rc is None and not self.signal:
             reason = getattr(exc, "reason", None) or str(exc or "") or "closed without an exit status"
-            self._end(TransportError(TransportFailure.DISCONNECTED, f"connection lost while the command ran: {reason}"))
+            self._end(TransportError(TransportFailure.DISCONNECTED, f"connection lost while the command ran: {reason}", may_pass=True))
         self._end(None)
 
     def stderr(self) -> bytes:
@@ -138,7 +138,7 @@ async def execute(
     try:
         channel, _ = await connection.create_session(lambda: session, command, encoding=None)
     except (asyncssh.ChannelOpenError, asyncssh.DisconnectError, OSError) as e:
-        raise TransportError(TransportFailure.DISCONNECTED, f"the node cannot run a command: {e}") from e
+        raise TransportError(TransportFailure.DISCONNECTED, f"the node cannot run a command: {e}", may_pass=True) from e
     try:
         if sudo:
             await sudo.authenticate(session)

@@ -24,12 +24,14 @@ class TransportError(Exception):
     Attributes:
         failure: the kind of failure.
         detail: the message.
+        may_pass: whether the host answered, so that another attempt soon may succeed: its sshd or its network restarts, or too many log in at once.
     """
 
-    def __init__(self, failure: TransportFailure, detail: str) -> None:
+    def __init__(self, failure: TransportFailure, detail: str, *, may_pass: bool = False) -> None:
         super().__init__(detail)
         self.failure = failure
         self.detail = detail
+        self.may_pass = may_pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,8 @@ class SshClient:
         try:
             return await asyncio.shield(task)
         except TransportError as e:
-            raise TransportError(TransportFailure.UNREACHABLE, f"jump host {args.jumps[depth - 1].host}: {e.detail}") from e
+            detail = f"jump host {args.jumps[depth - 1].host}: {e.detail}"
+            raise TransportError(TransportFailure.UNREACHABLE, detail, may_pass=e.may_pass) from e
 
     async def _open_jump(self, args: ssh_args.SshArgs, paths: tuple[Path, ...], depth: int) -> asyncssh.SSHClientConnection:
         through = await self._jump(args, paths, depth - 1)
@@ -152,15 +153,20 @@ async def _open(
             raise _host_key_error(name, options["port"], hosts, e) from e
         raise TransportError(TransportFailure.UNREACHABLE, str(e.reason)) from e
     except asyncssh.DisconnectError as e:
-        raise TransportError(TransportFailure.UNREACHABLE, f"the connection was lost during login: {e.reason}") from e
+        raise TransportError(TransportFailure.UNREACHABLE, f"the connection was lost during login: {e.reason}", may_pass=True) from e
     except (OSError, asyncssh.ChannelOpenError) as e:
-        raise TransportError(TransportFailure.UNREACHABLE, _system_message(e)) from e
+        raise TransportError(TransportFailure.UNREACHABLE, _system_message(e), may_pass=_is_broken_off(e)) from e
 
 
 def _system_message(error: Exception) -> str:
     """The error message of the system, without the text that asyncio adds; resolver errors have negative numbers and their own messages."""
     number = getattr(error, "errno", None)
     return os.strerror(number) if number and number > 0 else getattr(error, "strerror", None) or str(error)
+
+
+def _is_broken_off(error: Exception) -> bool:
+    """Whether the host answered, and did not go on. A channel that a jump host does not open is not told apart: it may wait for a dead node."""
+    return isinstance(error, (ConnectionRefusedError, ConnectionResetError, BrokenPipeError))
 
 
 def _host_key_error(name: str, port: int, hosts: asyncssh.SSHKnownHosts | None, error: asyncssh.DisconnectError) -> TransportError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -29,17 +30,36 @@ async def validate_over_ssh(
     sent = request.make(node, bundle, settings)
     try:
         async with asyncio.timeout(settings.node_timeout_s):
-            remote = await client.connect(node.connection, become.value if become else "")
-            try:
-                exited = await _run_bundle(remote, node.connection.python, bundle, sent)
-            finally:
-                remote.close()
+            exited = await _answer(client, node, bundle, sent, settings=settings, password=become.value if become else "")
     except TimeoutError:
         timeout = TransportError(TransportFailure.TIMED_OUT, f"no answer within {settings.node_timeout_s:g} s")
         return answer.from_transport_error(node.name, timeout, time.monotonic() - began)
     except TransportError as e:
         return answer.from_transport_error(node.name, e, time.monotonic() - began)
     return answer.from_exit(sent, exited, time.monotonic() - began)
+
+
+async def _answer(
+    client: SshClient, node: Node, bundle: Bundle, sent: request.BundleRequest, *, settings: ValidationSettings, password: str
+) -> RemoteResult:
+    """What the node sends; one lost connection does not make it unreachable.
+
+    Raises:
+        TransportError: there is no answer.
+    """
+    ends = time.monotonic() + settings.node_timeout_s
+    for pause_s in (*settings.pauses_s, math.inf):
+        try:
+            remote = await client.connect(node.connection, password)
+            try:
+                return await _run_bundle(remote, node.connection.python, bundle, sent)
+            finally:
+                remote.close()
+        except TransportError as e:
+            if not e.may_pass or time.monotonic() + pause_s >= ends:
+                raise
+        await asyncio.sleep(pause_s)
+    raise AssertionError("the last attempt returns or raises")
 
 
 async def _run_bundle(remote: SshSession, python: str, bundle: Bundle, sent: request.BundleRequest) -> RemoteResult:

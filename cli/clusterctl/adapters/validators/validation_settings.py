@@ -19,6 +19,7 @@ class ValidationSettings:
         concurrency: nodes validated at the same time.
         connect_timeout_s: until the login is complete; after that the node is unreachable.
         node_timeout_s: for everything on one node; other nodes are not delayed.
+        pauses_s: before each further attempt to reach a node that answered and broke off, as while its sshd restarts; within `node_timeout_s`.
         check_timeout_s: for one check function on the node.
         cpu_quota_percent: of one core, for all checks of a node together; 0 = none.
         only: globs over check ids, or names of roles; empty = all.
@@ -28,6 +29,7 @@ class ValidationSettings:
     concurrency: int = 64
     connect_timeout_s: float = 15.0
     node_timeout_s: float = 180.0
+    pauses_s: tuple[float, ...] = (1.0, 3.0)
     check_timeout_s: float = 20.0
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
     only: tuple[str, ...] = ()
