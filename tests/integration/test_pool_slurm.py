@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pytest
 
 from clusterctl.adapters import clock
 from clusterctl.adapters.config import Config, PoolDeclaration
+from clusterctl.adapters.pools.answering import Answering
 from clusterctl.adapters.pools.base import Pool
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.pools.slurm import SlurmPool
@@ -358,6 +360,27 @@ def test_a_controller_that_is_down_admits_nothing(slurm: Slurm, tmp_path: Path) 
     slurm.wait(lambda: slurm.state(N1) == {"IDLE", "DRAIN"}, "the drain, which slurmctld kept")
     assert {n.state for n in world.run().nodes} == {State.ADMITTED}, "the same command again"
     assert {N1, N2} <= pool.members()
+
+
+def test_a_controller_that_restarts_while_nodes_enter_is_waited_for(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path)
+    world = World(tmp_path, names=(N1, N2), pool=pool)
+    reported: list[str] = []
+    world.answering = Answering(pool, 60, in_doubt=True, waiting=lambda e: reported.append(str(e)), pause_s=0.5)
+    starting = threading.Timer(3, slurm.start_controller)
+
+    def restart() -> None:
+        slurm.stop("slurmctld")
+        starting.start()
+
+    world.once_before("burn_in", restart)
+    try:
+        result = world.run(force=True)
+    finally:
+        starting.join()
+    assert {n.state for n in result.nodes} == {State.ADMITTED}
+    assert len(reported) == 1
+    assert "slurmctld does not answer" in reported[0]
 
 
 def test_jobs_avoid_the_nodes_that_report_excludes(slurm: Slurm) -> None:
