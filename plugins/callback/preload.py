@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,15 @@ from ansible.plugins.callback import CallbackBase
 
 # Assumed: far more than the modules of all roles take, with room for what else is written meanwhile.
 _LEAST_FREE_BYTES = 64 << 20
+
+# what the process of a task imports for the first module that it starts, and for the first plug-in of ansible-core that a template names
+_IMPORTED = (
+    "ansible.module_utils._internal._json._profiles._module_legacy_c2m",
+    "ansible.module_utils._internal._json._profiles._module_legacy_m2c",
+    "ansible_collections.ansible.builtin.plugins.filter",
+    "ansible_collections.ansible.builtin.plugins.lookup",
+    "ansible_collections.ansible.builtin.plugins.test",
+)
 
 DOCUMENTATION = r"""
 name: preload
@@ -41,6 +51,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # ansible-core has no 
         """Load them; what is loaded is shared with the forked processes, and the garbage collector leaves it alone, so that it stays shared."""
         del playbook
         _share_built_modules()
+        for name in _IMPORTED:
+            with suppress(ImportError):
+                importlib.import_module(name)
         for plugins in (loader.action_loader, loader.filter_loader, loader.test_loader, loader.shell_loader):
             with suppress(AnsibleError, ImportError):
                 for _ in plugins.all(class_only=True):

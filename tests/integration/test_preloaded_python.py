@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,9 @@ TASKS: list[dict[str, Any]] = [
 ]
 
 
-def results(tmp_path: Path, connection: str, given: Sequence[Mapping[str, Any]] = TASKS) -> list[Any]:
+def results(
+    tmp_path: Path, connection: str, given: Sequence[Mapping[str, Any]] = TASKS, lib: Path = Path(ansible.__file__).parents[1]
+) -> list[Any]:
     """The result of each task."""
     folder = tmp_path / connection
     folder.mkdir()
@@ -115,7 +118,7 @@ def results(tmp_path: Path, connection: str, given: Sequence[Mapping[str, Any]] 
             "ANSIBLE_PIPELINING": "1",
             "ANSIBLE_CONNECTION_PLUGINS": str(plugins(tmp_path)),
             "CLUSTERCTL_PRELOADED": f"{short}/python",
-            "CLUSTERCTL_PRELOADED_LIB": str(Path(ansible.__file__).parents[1]),
+            "CLUSTERCTL_PRELOADED_LIB": str(lib),
         }
         binary = Path(sys.executable).with_name("ansible-playbook")
         done = subprocess.run(
@@ -176,3 +179,14 @@ def test_variables_of_a_task_need_no_start_of_python_unless_it_reads_them_then(
     first, found = results(tmp_path, "preloaded", [show, {**show, "environment": variables}])
     assert "preloaded_python.py" in first["stdout"]
     assert ("preloaded_python.py" in found["stdout"]) is forked
+
+
+def test_a_module_is_compiled_once(tmp_path: Path) -> None:
+    """Its code is kept beside it, as that of any module that Python imports: on a node that is in the unpacked archive."""
+    lib, installed = tmp_path / "lib", Path(ansible.__file__).parent
+    for name in ("_vendor", "module_utils", "modules"):
+        shutil.copytree(installed / name, lib / "ansible" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("__init__.py", "release.py"):
+        shutil.copy(installed / name, lib / "ansible" / name)
+    results(tmp_path, "preloaded", [{"ansible.builtin.ping": {}}], lib)
+    assert list((lib / "ansible" / "modules" / "__pycache__").glob("ping.*.pyc"))

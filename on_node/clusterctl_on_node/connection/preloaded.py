@@ -79,7 +79,7 @@ def _start(python: str, path: Path) -> socket.socket | None:
     # Not beside this file: Ansible takes every file in a folder of plug-ins for one, and warns.
     server = Path(__file__).parents[1] / "preloaded_python.py"
     nothing: Any = subprocess.DEVNULL
-    argv = [python, "-B", str(server), str(path), os.environ["CLUSTERCTL_PRELOADED_LIB"]]
+    argv = [python, str(server), str(path), os.environ["CLUSTERCTL_PRELOADED_LIB"]]
     started = subprocess.Popen(argv, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=Path.home())
     until = time.monotonic() + _START_S
     while time.monotonic() < until and started.poll() is None:
