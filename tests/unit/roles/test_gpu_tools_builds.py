@@ -65,14 +65,23 @@ def source(tmp_path: Path) -> tuple[Path, str]:
     return folder, commit
 
 
-def play(root: Path, builds: list[dict[str, Any]]) -> tuple[int, str]:
-    """Run the role's task file build on this machine; folders and cache are below `root`."""
+def shell_with_umask(root: Path, umask: str) -> Path:
+    shell = root / "shell"
+    shell.write_text(f'#!/bin/sh\numask {umask}\nexec /bin/sh "$@"\n')
+    shell.chmod(0o755)
+    return shell
+
+
+def play(root: Path, builds: list[dict[str, Any]], umask: str = "") -> tuple[int, str]:
+    """Run the role's task file build on this machine, as a user with this umask; folders and cache are below `root`."""
     variables = {
         "gpu_tools_builds": builds,
         "gpu_tools_build_dir": str(root / "node"),
         "gpu_tools_cache_dir": str(root / "cache"),
     }
-    done = run_play(root, role_tasks("gpu_tools", "build"), variables=variables, keywords={"gather_facts": True})
+    # Modules run under it by `sh -c`, as by the shell of a login.
+    shell = {"ansible_shell_executable": str(shell_with_umask(root, umask)), "ansible_connection": "local"} if umask else {}
+    done = run_play(root, role_tasks("gpu_tools", "build"), variables=variables | shell, keywords={"gather_facts": True})
     return done.code, done.output
 
 
@@ -108,3 +117,17 @@ def test_a_build_that_fails_leaves_no_package(tmp_path: Path, source: tuple[Path
     assert "Build the package" in output
     assert list((tmp_path / "node").rglob("*.deb")) == []
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("umask", ["027", "077"])
+def test_the_umask_of_a_hardened_node_reaches_neither_package_nor_index(umask: str, tmp_path: Path, source: tuple[Path, str]) -> None:
+    """dpkg-deb refuses a control folder that not everybody can read (dpkg, src/deb/build.c); apt reads the index as the user _apt."""
+    repository, commit = source
+    copied = ['mkdir -p "$DESTDIR/usr/share/tool" && cp tool.sh "$DESTDIR/usr/share/tool/"']
+    code, output = play(tmp_path, [{**BUILD, "repository": str(repository), "commit": commit, "commands": copied}], umask)
+    assert code == 0, output
+    (deb,) = (tmp_path / "node" / "packages").glob("*.deb")
+    listed = subprocess.run(["dpkg-deb", "--contents", str(deb)], check=True, capture_output=True, text=True).stdout
+    modes = {line.split()[-1]: line.split()[0] for line in listed.splitlines()}
+    assert (modes["./usr/share/tool/"], modes["./usr/share/tool/tool.sh"]) == ("drwxr-xr-x", "-rw-r--r--")
+    assert (tmp_path / "node" / "packages" / "Packages").stat().st_mode & 0o777 == 0o644
