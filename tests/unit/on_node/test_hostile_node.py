@@ -36,6 +36,9 @@ def recap(name: str, **counts: object) -> bytes:
 
 
 HONEST = event("runner_on_ok", host="n2", task="t", duration=0.5) + recap("n2") + END
+STARTED = event("runner_on_start", host="n1", task="t")
+# sshd runs /etc/ssh/sshrc for every command (sshd(8)), and bash ~/.bashrc (bash(1), remote shell daemon); their output comes first.
+GREETING = b"\xff\xfe\n*** Authorized use only [v2] ***\r\n[root@n1 ~]# {\n[WARNING]: {}\n\n"
 SPOILED = {
     "no JSON": b"hello\n",
     "no text": b"\xff\xfe\n",
@@ -91,10 +94,20 @@ def outcomes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., d
 
 @pytest.mark.parametrize("spoiled", SPOILED)
 def test_what_a_node_sends_spoils_its_own_result_alone(spoiled: str, outcomes: Callable[..., dict[str, HostOutcome]]) -> None:
-    hosts = outcomes(SPOILED[spoiled])
+    hosts = outcomes(STARTED + SPOILED[spoiled])
     assert hosts["n2"] == HostOutcome("n2", HostStatus.OK, ok=3)
     assert hosts["n1"].status is HostStatus.UNREACHABLE
     assert re.match("it sent (?:a line|an event|more)", hosts["n1"].failures[0].message)
+
+
+def test_what_a_login_script_prints_before_the_run_is_no_part_of_it(outcomes: Callable[..., dict[str, HostOutcome]]) -> None:
+    hosts = outcomes(GREETING + recap("n1") + END, stays=False)
+    assert hosts["n1"] == HostOutcome("n1", HostStatus.OK, ok=3)
+
+
+def test_a_login_script_does_not_print_without_end(outcomes: Callable[..., dict[str, HostOutcome]]) -> None:
+    hosts = outcomes(b"hello\n" * 20_000)
+    assert hosts["n1"].failures[0].message == "it sent a line that is not an event of a run: a login script that prints without end?"
 
 
 def test_a_module_may_return_what_is_not_a_number(outcomes: Callable[..., dict[str, HostOutcome]]) -> None:

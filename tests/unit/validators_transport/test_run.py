@@ -143,6 +143,19 @@ def exits(rc: int, stderr: bytes) -> Behaviour:
         (126, b"Permission denied", NodeStatus.PYTHON_MISSING, "cannot be started: Permission denied"),
         (127, b"bash: sudo: command not found", NodeStatus.AUTH_FAILED, "cannot be started: bash: sudo: command not found"),
         (1, b"sudo: a password is required\n", NodeStatus.AUTH_FAILED, "cannot become root: sudo: a password is required"),
+        # A file of profile.d that bash reads twice, and a notice of a login script, come before what sudo and the launcher print.
+        (
+            1,
+            b"/etc/profile.d/tmout.sh: line 1: TMOUT: readonly variable\n" + b"*** Authorized use only ***\n" * 9 + b"sudo: a password is required\n",
+            NodeStatus.AUTH_FAILED,
+            "cannot become root: sudo: a password is required",
+        ),
+        (
+            94,
+            b"*** Authorized use only ***\n" * 9 + b"clusterctl: Python 3.6 is older than 3.8\n",
+            NodeStatus.BUNDLE_REFUSED,
+            "refused: Python 3.6 is older than 3.8",
+        ),
         (94, b"clusterctl: Python 3.6 is older than 3.8", NodeStatus.BUNDLE_REFUSED, "refused: Python 3.6 is older than 3.8"),
         (92, b"clusterctl: the bundle arrived damaged", NodeStatus.BUNDLE_REFUSED, "refused: the bundle arrived damaged"),
         (93, b"clusterctl: bundle absent", NodeStatus.BUNDLE_REFUSED, "refused: bundle absent"),

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 512 * 1024 * 1024
 # Assumed: a failed task's file in full, with its lines once more, is shorter; what is longer is not an event.
 _LONGEST_LINE_BYTES = 16 * 1024 * 1024
+_OUR_LINES = (b'{"event": ', b'{"clusterctl_end": ')
+# Assumed: no login script prints more before a command runs.
+_LONGEST_GREETING_BYTES = 64 * 1024
 _RECONNECT_PAUSE_S = 2.0
 _READ = b"read\n"
 _ENTRY = "clusterctl_on_node.entry"
@@ -75,6 +78,7 @@ class NodeRun:
     sent: bool = False
     _offset: int = 0
     _rest: bytearray = field(default_factory=bytearray, repr=False)
+    _greeting_bytes: int | None = 0
 
     async def run(self, client: SshClient, become_password: str) -> Ended:
         """Start it and follow it to its end, for no longer than it may take on the node and be lost: a node need not keep to its limit."""
@@ -120,8 +124,8 @@ class NodeRun:
             remote.close()
 
     async def _follow(self, remote: SshSession) -> RemoteResult:
-        self._rest.clear()
         if self.sent:
+            self._expect_greeting()
             return await self._execute(
                 remote, "run", {"action": "follow", "token": self.requested["token"], "offset": self._offset}, self._read
             )
@@ -130,6 +134,7 @@ class NodeRun:
 
     async def _start(self, remote: SshSession, mode: str) -> RemoteResult:
         self.sent = True
+        self._expect_greeting()
         exited = await self._execute(remote, mode, {"action": "start", **self.requested}, self._read)
         self.sent = not bundle_is_absent(exited)
         return exited
@@ -145,14 +150,29 @@ class NodeRun:
         command = bundle_request.bundle_command(mode, self.bundle, self.node.connection.python, _ENTRY)
         return await remote.run(command, b"".join(parts), LIMIT_BYTES, on_data)
 
+    def _expect_greeting(self) -> None:
+        """A command begins: what login scripts print comes before its first line."""
+        self._rest.clear()
+        self._greeting_bytes = 0
+
+    def _is_greeting(self, line: bytes) -> bool:
+        """Whether the line comes before the first one of the run; no login script prints an event."""
+        if self._greeting_bytes is None or line.startswith(_OUR_LINES):
+            self._greeting_bytes = None
+            return False
+        self._greeting_bytes += len(line) + 1
+        if self._greeting_bytes > _LONGEST_GREETING_BYTES:
+            raise SpoiledLineError("it sent a line that is not an event of a run: a login script that prints without end?")
+        return True
+
     def _read(self, data: bytes) -> bytes:
         """Take whole lines; the answer to the last one is its confirmation."""
         *ends, begun = data.split(b"\n")
         for end in ends:
             line = bytes(self._rest + end)
             self._rest.clear()
-            if not line:
-                continue  # a sign of life, which is not in the file of events
+            if not line or self._is_greeting(line):
+                continue  # a sign of life, or the output of a login script: neither is in the file of events
             self._offset += len(line) + 1
             found = read_line(line, self.node.name)
             if isinstance(found, RunEnd):

@@ -27,6 +27,7 @@ _QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
 _PYTHON = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?[+a-z0-9]*$")
 _BOOT = re.compile(r"[0-9a-f-]{36}$")
 _MOST_UPTIME_S = 1e10
+_PROGRAM = re.compile(rb"^(?:sudo|clusterctl): ", re.MULTILINE)
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -62,7 +63,7 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
         document, sent = _parse_output(exited)
         answered = _answered(request, document, sent)
     except _NoAnswerError as e:
-        lines = _first_lines(exited.stderr)
+        lines = _first_lines(_from_the_program(exited.stderr))
         detail = f"{str(e)[:_DETAIL_LIMIT]}: {lines}" if lines else str(e)[:_DETAIL_LIMIT]
         return NodeFindings(request.node, e.status, detail, (), duration_s)
     view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
@@ -79,7 +80,7 @@ def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], SentFindings | 
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
-    if exited.rc == 1 and exited.stderr.lstrip().startswith(b"sudo:"):
+    if exited.rc == 1 and _from_the_program(exited.stderr).startswith(b"sudo:"):
         raise _NoAnswerError(NodeStatus.AUTH_FAILED, "cannot become root")
     if exited.rc in _REFUSED and b"clusterctl: " in exited.stderr:
         raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
@@ -165,6 +166,12 @@ def _missing(request: BundleRequest, present: frozenset[str]) -> tuple[Finding, 
     missing = [role for role in request.roles if role not in present]
     reason = "the node's answer has no finding of this role"
     return tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in missing)
+
+
+def _from_the_program(stderr: bytes) -> bytes:
+    """The output from the first line of sudo or the launcher on, where either wrote one: login scripts print before them."""
+    found = _PROGRAM.search(stderr)
+    return stderr[found.start() :] if found else stderr
 
 
 def _first_lines(stderr: bytes) -> str:
