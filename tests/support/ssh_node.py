@@ -40,12 +40,14 @@ class _Server(asyncssh.SSHServer):
         return username == "root" and key == self._node.user_key.convert_to_public()
 
     def connection_requested(self, dest_host: str, dest_port: int, orig_host: str, orig_port: int) -> bool:
+        if not self._node.forwards:  # as sshd with AllowTcpForwarding no (serverloop.c: server_input_channel_open)
+            raise asyncssh.ChannelOpenError(asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED, "open failed")
         return True
 
 
 @dataclass
 class SshNode:
-    """A context manager; `behaviour` handles each exec."""
+    """A context manager; `behaviour` handles each exec; `forwards`: connections to others, as a jump host."""
 
     folder: Path
     behaviour: Behaviour
@@ -53,6 +55,7 @@ class SshNode:
     user_key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
     connections: int = 0
     address: str = "127.0.0.1"
+    forwards: bool = True
     port: int = 0
     commands: list[str] = field(default_factory=list)
 

@@ -256,6 +256,16 @@ def test_nodes_and_jump_hosts_have_ipv6_addresses(tmp_path: Path) -> None:
         assert failure_of(node.connection())[0] is TransportFailure.HOST_KEY_CHANGED
 
 
+def test_a_jump_host_that_forwards_nothing_is_named_with_the_setting(node: SshNode, tmp_path: Path) -> None:
+    with SshNode(tmp_path / "jump", echo, user_key=node.user_key, forwards=False) as jump:
+        both = (jump.folder / "known_hosts").read_text() + (node.folder / "known_hosts").read_text()
+        (tmp_path / "both").write_text(both)
+        through = ("-o", f"UserKnownHostsFile={tmp_path}/both", "-J", f"root@127.0.0.1:{jump.port}")
+        kind, detail = failure_of(node.connection(ssh_args=through))
+    assert kind is TransportFailure.UNREACHABLE
+    assert detail == "jump host 127.0.0.1 does not forward connections (AllowTcpForwarding or PermitOpen of its sshd): open failed"
+
+
 def test_a_jump_host_without_known_host_key_is_refused(node: SshNode, tmp_path: Path) -> None:
     with SshNode(tmp_path / "jump", echo, user_key=node.user_key) as jump:
         kind, detail = failure_of(node.connection("-J", f"root@127.0.0.1:{jump.port}", "-o", "StrictHostKeyChecking=no"))

@@ -69,7 +69,10 @@ class SshClient:
         if args.proxy_command:
             options["proxy_command"] = _fill_proxy_command(args.proxy_command, {"%h": host, "%p": str(port), "%r": user})
         limit_s = args.connect_timeout_s or self._connect_timeout_s
-        opened = await _open(options, args.host_key_alias or host, hosts, limit_s, args.kex)
+        try:
+            opened = await _open(options, args.host_key_alias or host, hosts, limit_s, args.kex)
+        except TransportError as e:
+            raise _named_jump(e, args) from e.__cause__
         return SshSession(opened, connection, become_password)
 
     async def _jump(self, args: ssh_args.SshArgs, paths: tuple[Path, ...], depth: int) -> asyncssh.SSHClientConnection | None:
@@ -156,6 +159,15 @@ async def _open(
         raise TransportError(TransportFailure.UNREACHABLE, f"the connection was lost during login: {e.reason}", may_pass=True) from e
     except (OSError, asyncssh.ChannelOpenError) as e:
         raise TransportError(TransportFailure.UNREACHABLE, _system_message(e), may_pass=_is_broken_off(e)) from e
+
+
+def _named_jump(error: TransportError, args: ssh_args.SshArgs) -> TransportError:
+    """The error of a connection through jump hosts; which of them forwards nothing is no fault of the node."""
+    cause = error.__cause__
+    if not args.jumps or not isinstance(cause, asyncssh.ChannelOpenError) or cause.code != asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
+        return error
+    why = f"jump host {args.jumps[-1].host} does not forward connections (AllowTcpForwarding or PermitOpen of its sshd): {error.detail}"
+    return TransportError(error.failure, why)
 
 
 def _system_message(error: Exception) -> str:
