@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import zipfile
 from typing import TYPE_CHECKING
 
+from clusterctl_on_node.run_folder import RefusedError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
+EXIT_FORBIDDEN = 91
 KEPT = 2
 PAYLOAD = "payload/"
+PROGRAM = "bin/ansible-playbook"
+# What a run opens first of each kind: a program, Ansible, its runner.
+USED = (PROGRAM, "lib/ansible/module_utils/basic.py", "lib/ansible_runner/__main__.py")
 _COMPLETE = ".complete"
 _PLAYBOOK_PROGRAM = """#!{python} -I
 import sys
@@ -38,7 +45,7 @@ def unpacked(archive: Path, sha256: str) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(mode=0o700)
         _extract(archive, partial)
-        _write_program(partial / "bin" / "ansible-playbook", folder / "lib")
+        _write_program(partial / PROGRAM, folder / "lib")
         (partial / _COMPLETE).touch()
         partial.rename(folder)
     (folder / _COMPLETE).touch()
@@ -46,6 +53,24 @@ def unpacked(archive: Path, sha256: str) -> Path:
     for old in (p for p in others[KEPT:] if p != folder):
         shutil.rmtree(old, ignore_errors=True)
     return folder
+
+
+def check_usable(folder: Path) -> None:
+    """Before a run changes anything: a hardened node may forbid what lies in this folder (noexec, fapolicyd), and the run would end halfway.
+
+    Raises:
+        RefusedError: it does, with the rule that has to be looked at.
+    """
+    for name in USED:
+        try:
+            with (folder / name).open("rb") as file:
+                file.read(1)
+        except PermissionError as e:
+            why = f"the node does not let root open {folder / name} ({e.strerror}): a rule of fapolicyd or SELinux"
+            raise RefusedError(EXIT_FORBIDDEN, why) from e
+    if not os.access(folder / PROGRAM, os.X_OK):
+        why = f"the node executes nothing in {folder}: its file system is mounted noexec (findmnt -T {folder})"
+        raise RefusedError(EXIT_FORBIDDEN, why)
 
 
 def _extract(archive: Path, to: Path) -> None:

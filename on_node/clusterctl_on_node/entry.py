@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterctl_on_node import run_folder
-from clusterctl_on_node.content import unpacked
+from clusterctl_on_node.content import check_usable, unpacked
 from clusterctl_on_node.follower import EXIT_GONE, follow
 from clusterctl_on_node.run_folder import RefusedError
 
@@ -38,7 +38,9 @@ def main(sha256: str) -> int:
     try:
         folder = run_folder.root_folder() / requested["token"]
         if requested["action"] == "start":
-            start(folder, requested, archive, unpacked(archive, sha256))
+            content = unpacked(archive, sha256)
+            check_usable(content)
+            start(folder, requested, archive, content)
     except RefusedError as e:
         sys.stderr.write(f"clusterctl: {e}\n")
         return e.code

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.on_node.sent_line import RunEnd, SpoiledLineError, read_line
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 from clusterctl.adapters.validators import request as bundle_request
-from clusterctl.adapters.validators.answer import bundle_is_absent
+from clusterctl.adapters.validators.answer import bundle_is_absent, from_the_program
+from clusterctl_on_node.content import EXIT_FORBIDDEN
 from clusterctl_on_node.entry import EXIT_DISK, EXIT_NO_SERVICE
 from clusterctl_on_node.follower import EXIT_GONE
 from clusterctl_on_node.run_folder import EXIT_NO_MEMORY_FOLDER
@@ -36,7 +37,10 @@ _RECONNECT_PAUSE_S = 2.0
 _READ = b"read\n"
 _ENTRY = "clusterctl_on_node.entry"
 _UNSUITED = frozenset(
-    {launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_NO_MEMORY_FOLDER, EXIT_NO_SERVICE, 126, 127}  # not executable, not found
+    {
+        *(launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_NO_MEMORY_FOLDER, EXIT_NO_SERVICE, EXIT_FORBIDDEN),
+        *(126, 127),  # not executable, not found
+    }
 )
 _FINAL = frozenset(
     {
@@ -188,7 +192,7 @@ class NodeRun:
         if self.end is not None:
             self.detail = self.end.why
             return Ended.STOPPED if self.detail else Ended.COMPLETED
-        text = exited.stderr.decode(errors="replace").strip()
+        text = from_the_program(exited.stderr).decode(errors="replace").strip()
         self.detail = text.removeprefix("clusterctl: ")[-500:] or f"exit status {exited.rc}"
         if exited.rc in _UNSUITED:
             return Ended.UNSUITED

@@ -63,7 +63,7 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
         document, sent = _parse_output(exited)
         answered = _answered(request, document, sent)
     except _NoAnswerError as e:
-        lines = _first_lines(_from_the_program(exited.stderr))
+        lines = _first_lines(from_the_program(exited.stderr))
         detail = f"{str(e)[:_DETAIL_LIMIT]}: {lines}" if lines else str(e)[:_DETAIL_LIMIT]
         return NodeFindings(request.node, e.status, detail, (), duration_s)
     view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
@@ -80,7 +80,7 @@ def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], SentFindings | 
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
-    if exited.rc == 1 and _from_the_program(exited.stderr).startswith(b"sudo:"):
+    if exited.rc == 1 and from_the_program(exited.stderr).startswith(b"sudo:"):
         raise _NoAnswerError(NodeStatus.AUTH_FAILED, "cannot become root")
     if exited.rc in _REFUSED and b"clusterctl: " in exited.stderr:
         raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
@@ -168,7 +168,7 @@ def _missing(request: BundleRequest, present: frozenset[str]) -> tuple[Finding, 
     return tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in missing)
 
 
-def _from_the_program(stderr: bytes) -> bytes:
+def from_the_program(stderr: bytes) -> bytes:
     """The output from the first line of sudo or the launcher on, where either wrote one: login scripts print before them."""
     found = _PROGRAM.search(stderr)
     return stderr[found.start() :] if found else stderr
