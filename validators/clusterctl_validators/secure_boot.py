@@ -61,6 +61,12 @@ def judge_module(check: str, module: str, probe: Probe, record: Record) -> None:
     record.ok(check, bool(name) and known, expected=expected, found=found, severity=Severity.CRITICAL, hint=_HINT)
 
 
+def lockdown(probe: Probe) -> str:
+    """`integrity` or `confidentiality`: the kernel refuses what would change it or a device past it (kernel_lockdown(7)); else empty."""
+    mode = re.search(r"\[(\w+)\]", probe.read(LOCKDOWN) or "")
+    return mode.group(1) if mode and mode.group(1) != "none" else ""
+
+
 def _state(probe: Probe) -> str:
     """`enabled`, `disabled` (also with a legacy BIOS), or empty: UEFI, but the variable cannot be read."""
     if not probe.glob(FIRMWARE):
@@ -71,8 +77,8 @@ def _state(probe: Probe) -> str:
 def _enforced_by(probe: Probe) -> str:
     if probe.read(ENFORCED) == "Y":
         return "module.sig_enforce"
-    mode = re.search(r"\[(\w+)\]", probe.read(LOCKDOWN) or "")
-    return "lockdown " + mode.group(1) if mode and mode.group(1) != "none" else ""
+    mode = lockdown(probe)
+    return "lockdown " + mode if mode else ""
 
 
 def _keys(probe: Probe) -> Set[str]:

@@ -7,7 +7,7 @@ from clusterctl_tools import apt, dkms, dnf, mlxconfig, modinfo
 from clusterctl_tools.setpci import UnreadableRegisterError
 from clusterctl_validators import adapter_tools, rdma_names, rdma_sysfs, secure_boot
 from clusterctl_validators.adapter_tools import UnreadableToolError
-from clusterctl_validators.device_control import read_device_control
+from clusterctl_validators.device_control import next_action, read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.pinned_packages import check_package
@@ -348,7 +348,7 @@ def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:
         except UnreadableRegisterError as e:
             record.could_not_run(check, "setpci: {}".format(e))
             continue
-        record.equal(check, size, found, hint="a reset of the adapter clears it: systemctl start " + UNIT)
+        record.equal(check, size, found, hint=next_action(probe, "a reset of the adapter clears it: systemctl start " + UNIT))
     conf = (_file(record, probe, "ofed.max_read_request.conf", CONF) or "").splitlines()
     at_boot = dict(line.split() for line in conf if len(line.split()) == 2)
     for device in devices:

@@ -5,7 +5,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 from clusterctl_tools.lspci import UnreadableBridgesError
 from clusterctl_tools.setpci import DeviceControl, UnreadableRegisterError
 from clusterctl_validators import gpu_direct
-from clusterctl_validators.device_control import read_device_control
+from clusterctl_validators.device_control import next_action, read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.pcie import acs_ports, physical_functions
@@ -70,7 +70,7 @@ def test_acs(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable(check, "a virtual machine: its ports are the hypervisor's; found {}".format(found))
     else:
         wrong = redirecting if declared == "disabled" else [a for a in able if a not in redirecting]
-        record.ok(check, not wrong, expected=declared, found=found, hint=_HINTS[declared])
+        record.ok(check, not wrong, expected=declared, found=found, hint=_hint(declared, probe))
 
 
 def test_gpu_direct(spec: Spec, record: Record, probe: Probe) -> None:
@@ -115,7 +115,12 @@ def _judge_registers(setting: _Setting, addresses: List[str], record: Record, pr
         record.could_not_run(check, unread)
         return
     found = "; ".join("{} on {} of {}{}".format(words, len(of), len(addresses), _first(of)) for words, of in wrong.items())
-    record.ok(check, not wrong, expected=declared, found=found or declared, hint=_AGAIN)
+    record.ok(check, not wrong, expected=declared, found=found or declared, hint=next_action(probe, _AGAIN))
+
+
+def _hint(declared: str, probe: Probe) -> str:
+    """The kernel itself enables ACS, also where it is locked down."""
+    return next_action(probe, _HINTS[declared]) if declared == "disabled" else _HINTS[declared]
 
 
 def _ordering(control: DeviceControl) -> str:

@@ -198,3 +198,28 @@ def test_what_is_refused_and_changes_nothing(what: str, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr
     assert node.on() == before
+
+
+LOCKED = "the kernel is locked down (integrity) and lets no program write PCI registers: turn Secure Boot off in the BIOS, or do not declare them\n"
+
+
+@pytest.mark.parametrize("mode", ["apply", "check"])
+@pytest.mark.parametrize("line", ["acs disabled", "relaxed_ordering enabled"])
+def test_a_locked_down_kernel_is_the_reason(mode: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pci_write_config of drivers/pci/pci-sysfs.c: EPERM under LOCKDOWN_PCI_ACCESS, which is part of integrity (kernel_lockdown(7))."""
+    simulate_hardware(hardware_kinds.KINDS["hgx_h100"], monkeypatch)
+    node = Node(tmp_path, line)
+    write_files(tmp_path, {"/sys/kernel/security/lockdown": "none [integrity] confidentiality\n"})
+    node.program("setpci", SETPCI.replace("  *=*)\n", "  *=*)\n    echo 'setpci: write failed: Operation not permitted' >&2; exit 1\n"))
+    for address in hardware_kinds.KINDS["hgx_h100"].hca_addresses:
+        node.set_control(address, 0)
+    done = node.run(mode)
+    assert (done.returncode, done.stderr.splitlines(keepends=True)[-1]) == (2, LOCKED)
+
+
+def test_a_locked_down_kernel_is_no_matter_where_nothing_is_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulate_hardware(hardware_kinds.KINDS["hgx_h100"], monkeypatch)
+    node = Node(tmp_path)
+    assert node.run("apply").returncode == 0
+    write_files(tmp_path, {"/sys/kernel/security/lockdown": "none [integrity] confidentiality\n"})
+    assert (node.run("check").returncode, node.run("apply").returncode) == (0, 0)

@@ -151,3 +151,13 @@ def test_the_choices_of_the_options() -> None:
     options: dict[str, Any] = load_role(ROOT / "roles" / "pcie").options
     assert options["pcie_relaxed_ordering"]["choices"] == ["", "enabled"]
     assert options["pcie_gpu_max_read_request_bytes"]["choices"] == [0, *(128 << step for step in range(6))]
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("none [integrity] confidentiality", "the kernel is locked down (integrity)"), ("[none] integrity", "systemctl start")],
+)
+def test_the_next_action_under_a_locked_down_kernel(state: str, words: str, root: Path) -> None:
+    write_files(root, {"/sys/kernel/security/lockdown": state})
+    found = check(root, BOTH, gpus=STRICT_512, adapters=STRICT_512)
+    assert words in found[ORDERING].hint

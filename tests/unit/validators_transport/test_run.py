@@ -146,7 +146,9 @@ def exits(rc: int, stderr: bytes) -> Behaviour:
         # A file of profile.d that bash reads twice, and a notice of a login script, come before what sudo and the launcher print.
         (
             1,
-            b"/etc/profile.d/tmout.sh: line 1: TMOUT: readonly variable\n" + b"*** Authorized use only ***\n" * 9 + b"sudo: a password is required\n",
+            b"/etc/profile.d/tmout.sh: line 1: TMOUT: readonly variable\n"
+            + b"*** Authorized use only ***\n" * 9
+            + b"sudo: a password is required\n",
             NodeStatus.AUTH_FAILED,
             "cannot become root: sudo: a password is required",
         ),
