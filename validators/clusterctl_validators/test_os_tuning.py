@@ -42,7 +42,14 @@ def test_sysctl(spec: SpecView, probe: Probe, record: Record) -> None:
         at_boot, file = restored.get(dotted(key), ("(not set)", ""))
         same = at_boot == plain(value)
         shown = at_boot if same or not file else "{} in {}".format(at_boot, file)
-        record.ok(check + ".persisted", same, expected=plain(value), found=shown, hint=APPLY)
+        record.ok(check + ".persisted", same, expected=plain(value), found=shown, hint=_winning_file(file))
+
+
+def _winning_file(path: str) -> str:
+    """The role takes the setting out of later files in /etc; one elsewhere belongs to a package, and is hidden by a file of its name there."""
+    if not path or path.startswith("/etc/"):
+        return APPLY
+    return "an empty /etc/sysctl.d/{} hides the file of the package (sysctl.d(5))".format(path.rpartition("/")[2])
 
 
 def test_huge_page_policy(spec: SpecView, probe: Probe, record: Record) -> None:

@@ -32,6 +32,22 @@ def test_every_finding_has_a_hint(tmp_path: Path) -> None:
         assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/etc/sysctl.d/net_vm_swappiness.conf", "apply the role os_tuning"),
+        ("/usr/lib/sysctl.d/99-vendor.conf", "an empty /etc/sysctl.d/99-vendor.conf hides the file of the package"),
+        ("/run/sysctl.d/99-vendor.conf", "an empty /etc/sysctl.d/99-vendor.conf hides the file of the package"),
+    ],
+)
+def test_the_next_action_where_another_file_wins(path: str, words: str, tmp_path: Path) -> None:
+    """The role changes files of /etc only; a file there hides those of its name elsewhere (sysctl.d(5))."""
+    found = findings(Case("os_tuning", "later", {"files": {path: "vm.swappiness=80\n"}}, {}), module, tmp_path)
+    one = found["os_tuning.sysctl[vm.swappiness].persisted"]
+    assert (one.outcome.value, one.found) == ("fail", f"80 in {path}")
+    assert words in one.hint
+
+
 def test_defaults_declare_nothing(tmp_path: Path) -> None:
     found = findings(Case("os_tuning", "defaults", {"spec": ROLE.defaults}, {}), module, tmp_path)
     assert {f.outcome.value for f in found.values()} == {"not_applicable"}
