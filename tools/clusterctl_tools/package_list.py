@@ -1,8 +1,8 @@
-"""The packages of a node: `dpkg-query` (Debian, Ubuntu) or `rpm` with the list of the versionlock plug-in (EL)."""
+"""The packages of a node: `dpkg-query` (Debian, Ubuntu) or `rpm` with the locks of dnf's plug-in versionlock (EL) or of dnf5."""
 
 import re
 from dataclasses import dataclass
-from typing import Dict, Iterator, List, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Set, Tuple
 
 DPKG_LIST = ("dpkg-query", "-W", "-f", r"${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n")
 RPM_LIST = ("rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n")
@@ -11,6 +11,7 @@ _COLUMNS = 4
 _INSTALLED = ("installed", "triggers-awaited", "triggers-pending")
 _INTERRUPTED = ("half-installed", "unpacked", "half-configured")
 VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
+VERSIONLOCK_DNF5 = "/etc/dnf/versionlock.toml"
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,31 @@ def parse_dpkg(text: str) -> Dict[str, Package]:
     return packages
 
 
-def parse_rpm(text: str, versionlock: str) -> Dict[str, Package]:
-    """Packages by name, from `name TAB [epoch:]version-release` lines, one for each version; held if the versionlock list names the package."""
+def parse_dnf5_locks(text: str) -> Set[str]:
+    """The packages that dnf5 keeps at one version, from its versionlock.toml (dnf5-plugin-versionlock(8)): a range or an excluded version holds none.
+
+    Raises:
+        ValueError: it is not such a file, or this Python reads no TOML; 3.11 does, and no distribution with dnf5 has an older one.
+    """
+    try:
+        import tomllib  # noqa: PLC0415 absent before Python 3.11
+    except ImportError as e:
+        raise ValueError("this Python cannot read TOML") from e
+    found: Dict[str, Any] = tomllib.loads(text)
+    try:
+        entries = [(entry["name"], entry.get("conditions", [])) for entry in found.get("packages", [])]
+        return {name for name, conditions in entries if any((c["key"], c["comparator"]) == ("evr", "=") for c in conditions)}
+    except (TypeError, LookupError, AttributeError) as e:
+        raise ValueError("not a list of locked packages") from e
+
+
+def parse_rpm(text: str, versionlock: str, dnf5_locks: Collection[str] = ()) -> Dict[str, Package]:
+    """Packages by name, from `name TAB [epoch:]version-release` lines, one for each version; held if a lock names the package."""
     locked = [line.strip() for line in versionlock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     packages: Dict[str, Package] = {}
     for line in text.splitlines():
         name, version = line.split("\t")
-        held = any(re.match(re.escape(name) + r"-(\d+:)?\d", entry) for entry in locked)
+        held = name in dnf5_locks or any(re.match(re.escape(name) + r"-(\d+:)?\d", entry) for entry in locked)
         before = packages.get(name)
         packages[name] = Package(version, held, installed=True, also=(before.version, *before.also) if before else ())
     return packages

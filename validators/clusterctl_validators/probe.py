@@ -4,7 +4,16 @@ import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from clusterctl_tools import kernel_cmdline
-from clusterctl_tools.package_list import DPKG_LIST, RPM_LIST, VERSIONLOCK, Package, parse_dpkg, parse_rpm
+from clusterctl_tools.package_list import (
+    DPKG_LIST,
+    RPM_LIST,
+    VERSIONLOCK,
+    VERSIONLOCK_DNF5,
+    Package,
+    parse_dnf5_locks,
+    parse_dpkg,
+    parse_rpm,
+)
 from clusterctl_tools.systemctl import Unit, UnreadableUnitsError, parse_units, states_argv
 from clusterctl_validators.facts import Mount, parse_mounts
 from clusterctl_validators.sources import CommandResult, LocalSource, ProbeError, Source
@@ -85,7 +94,11 @@ class Probe:
         if not dpkg.error and dpkg.rc == 0:
             return parse_dpkg(dpkg.stdout)
         text = self.output(RPM_LIST)
-        return parse_rpm(text, self.read(VERSIONLOCK) or "")
+        try:
+            locks = parse_dnf5_locks(self.read(VERSIONLOCK_DNF5) or "") if self.read(VERSIONLOCK_DNF5) else ()
+        except ValueError as e:
+            raise ProbeError("{}: {}".format(VERSIONLOCK_DNF5, e)) from e
+        return parse_rpm(text, self.read(VERSIONLOCK) or "", locks)
 
     def _need(self, path: str) -> str:
         text = self.read(path)

@@ -62,8 +62,15 @@ def test_rows_of_dkms() -> None:
     assert dkms.parse_status(DKMS) == [
         DkmsModule("nvidia", "580.126.20", "6.8.0-1046-nvidia", "installed"),
         DkmsModule("nvidia", "570.86.15", "", "added"),
-        DkmsModule("mlnx-ofed-kernel", "25.10", "6.8.0-60-generic", "built"),
+        DkmsModule("mlnx-ofed-kernel", "25.10", "6.8.0-60-generic", "built", differs=True),
     ]
+
+
+def test_a_module_that_differs_from_what_dkms_built() -> None:
+    """Of Ubuntu 24.04 with nvidia 535: one warning for each of its modules (ubuntuforums, `dkms status` of 2024-06-03)."""
+    warning = " (WARNING! Diff between built and installed module!)"
+    text = f"nvidia/535.154.05, 6.8.0-31-generic, x86_64: installed{warning * 5}\nzfs/2.2.2, 6.8.0-31-generic, x86_64: installed\n"
+    assert [(m.state, m.differs) for m in dkms.parse_status(text)] == [("installed", True), ("installed", False)]
 
 
 def test_the_release_of_a_module() -> None:

@@ -387,3 +387,11 @@ def test_repositories_of_another_distribution_with_dnf(tmp_path: Path) -> None:
     }
     variables = spec(ofed_dnf_excludes={base: ["rdma-core", "libhns"], app: ["rdma-core"]})
     assert set(bad(check(tmp_path, outputs, variables=variables, files=files))) == {f"exclusion[{app}].persisted"}
+
+
+def test_a_module_that_dkms_did_not_build_is_a_warning(tmp_path: Path) -> None:
+    warned = DKMS.replace("x86_64: installed", "x86_64: installed (WARNING! Diff between built and installed module!)")
+    found = {f.check: f for f in check(tmp_path, outputs={"dkms status": warned}).values() if f.outcome is Outcome.WARN}
+    one = found["ofed.rebuild[mlx5_core].dkms"]
+    assert one.found == "installed, but /lib/modules has another file than dkms built"
+    assert "dkms install --force mlnx-ofed-kernel/" in one.hint

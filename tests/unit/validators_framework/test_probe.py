@@ -48,6 +48,45 @@ def test_rpm_without_dpkg(tmp_path: Path) -> None:
     assert packages["kernel"].held
 
 
+# As dnf5 writes it (dnf5-plugin-versionlock(8); libdnf5 conf/const.hpp names the path): one held, one with an excluded version, one with a range.
+LOCKED = """version = "1.0"
+[[packages]]
+name = "kernel"
+comment = "added by 'dnf versionlock add'"
+[[packages.conditions]]
+key = "evr"
+comparator = "="
+value = "0:6.1-2.el10"
+[[packages]]
+name = "wget"
+[[packages.conditions]]
+key = "evr"
+comparator = "!="
+value = "0:1.19.6-5.fc29"
+[[packages]]
+name = "bash"
+[[packages.conditions]]
+key = "evr"
+comparator = "<"
+value = "6"
+"""
+
+
+def test_the_locks_of_dnf5(tmp_path: Path) -> None:
+    pytest.importorskip("tomllib")
+    write_files(tmp_path, {"/etc/dnf/versionlock.toml": LOCKED})
+    listed = "".join(f"{name}\t6.1-2.el10\n" for name in ("kernel", "kernel-core", "wget", "bash"))
+    packages = Probe(InventedNode(tmp_path, {RPM: listed})).packages()
+    assert {name for name, package in packages.items() if package.held} == {"kernel"}
+
+
+@pytest.mark.parametrize("text", ["version = ", "packages = 1\n", "[[packages]]\nname = 1\nconditions = [1]\n"])
+def test_locks_that_cannot_be_read_are_no_absent_locks(text: str, tmp_path: Path) -> None:
+    write_files(tmp_path, {"/etc/dnf/versionlock.toml": text})
+    with pytest.raises(ProbeError, match=r"^/etc/dnf/versionlock\.toml: "):
+        Probe(InventedNode(tmp_path, {RPM: "kernel\t6.1-2.el10\n"})).packages()
+
+
 @pytest.mark.parametrize(
     ("result", "error"),
     [
