@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 import pytest
+from asyncssh import kex, public_key
 
 from clusterctl.adapters.ssh import keys
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
@@ -284,3 +285,17 @@ def test_a_jump_host_without_known_host_key_is_refused(node: SshNode, tmp_path: 
 )
 def test_become_adds_sudo_to_the_command_line(connection: Connection, line: str) -> None:
     assert command_line(["python3", "-c", "a b"], connection) == line
+
+
+def test_a_controller_in_fips_mode_connects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """cryptography has neither X25519 nor Ed25519 there (backend.x25519_supported, ed25519_supported), and asyncssh then does not know their names."""
+
+    def without(names: list[bytes]) -> list[bytes]:
+        return [name for name in names if b"25519" not in name]
+
+    host_key, user_key = (asyncssh.generate_private_key("ecdsa-sha2-nistp256") for _ in range(2))
+    with SshNode(tmp_path / "n1", echo, host_key=host_key, user_key=user_key) as server:
+        for owner, lists in ((kex, ("_kex_algs", "_default_kex_algs")), (public_key, ("_public_key_algs", "_default_public_key_algs"))):
+            for name in lists:
+                monkeypatch.setattr(owner, name, without(getattr(owner, name)))
+        assert run_command(server.connection()).rc == 3

@@ -8,6 +8,8 @@ import shlex
 from typing import TYPE_CHECKING, Any, Self
 
 import asyncssh
+from asyncssh.kex import get_kex_algs
+from asyncssh.public_key import get_public_key_algs
 
 from clusterctl.adapters.ssh import keys, ssh_args
 from clusterctl.adapters.ssh.remote_command import execute
@@ -27,7 +29,7 @@ _CHEAP_KEX = "curve25519-sha256,curve25519-sha256@libssh.org"
 # one library call per packet; chacha20-poly1305, the first choice of asyncssh, needs several
 _CHEAP_CIPHERS = "aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 # added after the key types in known_hosts: a node that only has other types then shows its key instead of closing the connection
-_ANY_HOST_KEY = "+ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
+_ANY_HOST_KEY = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
 _KEEPALIVE_S = 15
 
 
@@ -138,10 +140,10 @@ async def _open(
         async with asyncio.timeout(limit_s):
             return await asyncssh.connect(
                 known_hosts=hosts,
-                kex_algs=kex or f"^{_CHEAP_KEX}",
+                kex_algs=kex or _known("^", _CHEAP_KEX, get_kex_algs()),
                 encryption_algs=f"^{_CHEAP_CIPHERS}",
                 compression_algs=["none"],
-                server_host_key_algs=_ANY_HOST_KEY,
+                server_host_key_algs=_known("+", _ANY_HOST_KEY, get_public_key_algs()),
                 keepalive_interval=_KEEPALIVE_S,
                 **options,
             )
@@ -159,6 +161,12 @@ async def _open(
         raise TransportError(TransportFailure.UNREACHABLE, f"the connection was lost during login: {e.reason}", may_pass=True) from e
     except (OSError, asyncssh.ChannelOpenError) as e:
         raise TransportError(TransportFailure.UNREACHABLE, _system_message(e), may_pass=_is_broken_off(e)) from e
+
+
+def _known(sign: str, names: str, known: Sequence[bytes]) -> str:
+    """The algorithms of `names` that this controller has: asyncssh refuses a name that it does not know, and in FIPS mode it does not know X25519."""
+    chosen = [name for name in names.split(",") if name.encode() in known]
+    return sign + ",".join(chosen) if chosen else "default"
 
 
 def _named_jump(error: TransportError, args: ssh_args.SshArgs) -> TransportError:
