@@ -14,6 +14,7 @@ Spec = Mapping[str, Any]
 
 RESERVED = "/sys/kernel/kexec_crash_size"
 LOADED = "/sys/kernel/kexec_crash_loaded"
+FORBIDDEN = "/proc/sys/kernel/kexec_load_disabled"
 DEBIAN, RHEL = "/etc/default/kdump-tools", "/etc/kdump.conf"
 PSTORE = ("/sys/fs/pstore/*", "/var/lib/systemd/pstore/*")
 DATABASE = "/var/lib/rasdaemon/ras-mc_event.db"
@@ -62,6 +63,8 @@ def test_kdump(spec: Spec, record: Record, probe: Probe) -> None:
     )
     unit = "kdump" if rhel else "kdump-tools"
     hint = "systemctl restart {0}; journalctl -b -u {0}".format(unit)
+    if probe.read(FORBIDDEN) == "1":
+        hint = "kernel.kexec_load_disabled is 1, until the next boot: take it out of /etc/sysctl.d and reboot, or declare kdump disabled"
     record.equal("crash_evidence.kdump.loaded", "1", (probe.read(LOADED) or "absent").strip(), hint=hint)
     text = probe.read(RHEL if rhel else DEBIAN) or ""
     settings = _kdump_conf(text) if rhel else _settings(text)

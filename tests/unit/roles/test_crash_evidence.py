@@ -10,6 +10,7 @@ import pytest
 from jinja2 import Environment
 
 from support.filters import filter_plugin
+from support.local_play import role_tasks, run_play
 from support.plain_yaml import load_yaml
 from support.roles import ROOT
 
@@ -58,3 +59,13 @@ def test_a_comment_of_kdump_conf_does_not_become_a_second_path() -> None:
     (setting,) = VARS["__crash_evidence_kdump_settings"]["RedHat"]
     lines = ["path /var/crash", "core_collector makedumpfile -l --message-level 7 -d 31", "#path /mnt/dumps", "# path <path>"]
     assert [line for line in lines if re.search(setting["pattern"], line)] == lines[:1]
+
+
+@pytest.mark.parametrize(("disabled", "loaded", "refused"), [("1", "0", True), ("1", "1", False), ("0", "0", False), (None, "0", False)])
+def test_kdump_is_refused_where_the_kernel_loads_nothing(disabled: str | None, loaded: str, refused: bool, tmp_path: Path) -> None:
+    """A crash kernel that was loaded before the sysctl was set still starts (sysctl/kernel.rst of the kernel, kexec_load_disabled)."""
+    files = {"/sys/kernel/kexec_crash_loaded": loaded, **({"/proc/sys/kernel/kexec_load_disabled": disabled} if disabled else {})}
+    text = "\n".join(f"==> {path} <==\n{value}\n" for path, value in files.items())
+    variables = {"__crash_evidence_kernel": {"stdout": text}, "ansible_facts": {"os_family": "RedHat"}}
+    done = run_play(tmp_path, role_tasks("crash_evidence", "kexec"), variables=variables)
+    assert ("kernel.kexec_load_disabled is 1" in done.output, done.code != 0) == (refused, refused), done.output

@@ -37,6 +37,13 @@ def test_every_finding_has_a_hint(tmp_path: Path) -> None:
         assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint and ".package[" not in c] == []
 
 
+@pytest.mark.parametrize(("disabled", "words"), [("1", "kernel.kexec_load_disabled is 1"), ("0", "systemctl restart kdump")])
+def test_the_next_action_where_no_crash_kernel_is_loaded(disabled: str, words: str, tmp_path: Path) -> None:
+    files = {"/sys/kernel/kexec_crash_loaded": "0", "/proc/sys/kernel/kexec_load_disabled": disabled}
+    found = findings(Case("crash_evidence", "hardened", {"files": files}, {}), module, tmp_path)
+    assert words in found["crash_evidence.kdump.loaded"].hint
+
+
 def test_defaults_declare_nothing(tmp_path: Path) -> None:
     found = findings(Case("crash_evidence", "defaults", {"spec": ROLE.defaults}, {}), module, tmp_path)
     assert {f.outcome.value for f in found.values()} == {"not_applicable"}

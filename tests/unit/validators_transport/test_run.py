@@ -158,6 +158,12 @@ def exits(rc: int, stderr: bytes) -> Behaviour:
             NodeStatus.BUNDLE_REFUSED,
             "refused: Python 3.6 is older than 3.8",
         ),
+        (
+            1,
+            b"sudo: sorry, you must have a tty to run sudo\n",
+            NodeStatus.AUTH_FAILED,
+            "cannot become root (`Defaults !requiretty` in sudoers allows it without a terminal): sudo: sorry, you must have a tty to run sudo",
+        ),
         (94, b"clusterctl: Python 3.6 is older than 3.8", NodeStatus.BUNDLE_REFUSED, "refused: Python 3.6 is older than 3.8"),
         (92, b"clusterctl: the bundle arrived damaged", NodeStatus.BUNDLE_REFUSED, "refused: the bundle arrived damaged"),
         (93, b"clusterctl: bundle absent", NodeStatus.BUNDLE_REFUSED, "refused: bundle absent"),

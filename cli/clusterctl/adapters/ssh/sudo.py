@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 LIMIT_S = 30.0
 _NOT_FOUND = (126, 127)
 _MESSAGE_LIMIT = 300
-_NEEDS_TERMINAL = re.compile(r"must have a tty|terminal is required|no tty present")
+# sudoers(5), requiretty; clusterctl uses no terminal, because one changes line ends and joins stdout with stderr
+NEEDS_TERMINAL = re.compile(r"must have a tty|terminal is required|no tty present")
 # Prints the start marker, then replaces itself with the command; a missing command exits with 127. printf composes the marker, because a sudo that
 # refuses prints the command line, which must not contain the marker.
 _STARTER = 'printf "clusterctl-runs-%s\\n" "$1" >&2; shift; exec "$@"'
@@ -110,7 +111,7 @@ class Sudo:
         text = "".join(c if c.isprintable() else " " for c in after_prompt).strip()[:_MESSAGE_LIMIT]
         if rc in _NOT_FOUND and not prompted:
             return f"become: sudo is not installed: {text}"
-        if _NEEDS_TERMINAL.search(text):
+        if NEEDS_TERMINAL.search(text):
             return f"become: sudo requires a terminal (`Defaults !requiretty` in sudoers removes this): {text}"
         if prompted and "incorrect password" in text:
             return "become: sudo does not accept ansible_become_password; it was tried once"

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportFailure
+from clusterctl.adapters.ssh.sudo import NEEDS_TERMINAL
 from clusterctl.adapters.validators.sent_findings import MALFORMED, SentFindings, clean, from_array, from_entries
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl_validators import launcher
@@ -80,8 +81,13 @@ def _parse_output(exited: RemoteResult) -> tuple[dict[str, Any], SentFindings | 
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
-    if exited.rc == 1 and from_the_program(exited.stderr).startswith(b"sudo:"):
-        raise _NoAnswerError(NodeStatus.AUTH_FAILED, "cannot become root")
+    if exited.rc == 1 and (text := from_the_program(exited.stderr)).startswith(b"sudo:"):
+        why = (
+            " (`Defaults !requiretty` in sudoers allows it without a terminal)"
+            if NEEDS_TERMINAL.search(text.decode("utf-8", "replace"))
+            else ""
+        )
+        raise _NoAnswerError(NodeStatus.AUTH_FAILED, "cannot become root" + why)
     if exited.rc in _REFUSED and b"clusterctl: " in exited.stderr:
         raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
     if exited.rc != 0:
