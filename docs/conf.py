@@ -29,6 +29,7 @@ NAVIGATION = {
         "how-to/bring-up-hgx-b200",
         "how-to/bring-up-gb200",
         "how-to/bring-up-xe9680",
+        "how-to/hardened-nodes",
         "how-to/from-own-ansible",
         "how-to/inventory-sources",
         "how-to/own-profile",

@@ -164,13 +164,13 @@ async def _open(
 
 
 def _known(sign: str, names: str, known: Sequence[bytes]) -> str:
-    """The algorithms of `names` that this controller has: asyncssh refuses a name that it does not know, and in FIPS mode it does not know X25519."""
+    """The algorithms of `names` that this controller has: asyncssh refuses the name of one that is absent, as X25519 is in FIPS mode."""
     chosen = [name for name in names.split(",") if name.encode() in known]
     return sign + ",".join(chosen) if chosen else "default"
 
 
 def _named_jump(error: TransportError, args: ssh_args.SshArgs) -> TransportError:
-    """The error of a connection through jump hosts; which of them forwards nothing is no fault of the node."""
+    """The error of a connection through jump hosts, which has to name the one that forwards nothing: the node itself is in order."""
     cause = error.__cause__
     if not args.jumps or not isinstance(cause, asyncssh.ChannelOpenError) or cause.code != asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
         return error
