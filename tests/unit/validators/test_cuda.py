@@ -104,6 +104,10 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
         ),
         ({" ".join(module.LOGIN): "/opt/old/bin/nvcc\n"}, {"profile.running": "/opt/old/bin/nvcc"}),
         ({" ".join(module.LOGIN): CommandResult(1)}, {"profile.running": "not found"}),
+        # A notice of /etc/profile.d or ~/.bashrc comes first, as hardening profiles have it.
+        ({" ".join(module.LOGIN): "*** Authorized use only ***\n/opt/old/bin/nvcc\n"}, {"profile.running": "/opt/old/bin/nvcc"}),
+        ({" ".join(module.LOGIN): "*** Authorized use only ***\n/usr/local/cuda/bin/nvcc\n"}, {}),
+        ({" ".join(module.LOGIN): CommandResult(1, "*** Authorized use only ***\n")}, {"profile.running": "not found"}),
         ({" ".join(module.SEARCHED): "/lib: (from <builtin>:0)\n"}, {"linker.running": "not searched"}),
         ({" ".join(module.SEARCHED): CommandResult(None, error="timed out after 20 s")}, {"linker.running": "timed out"}),
         ({DPKG: dpkg(PACKAGES, cuda_toolkit_13_0=("13.0.3-1", "hold"))}, {"package[cuda-toolkit-13-0].version": "13.0.3-1"}),
