@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import asyncssh
 import pytest
@@ -299,3 +299,26 @@ def test_a_controller_in_fips_mode_connects(tmp_path: Path, monkeypatch: pytest.
             for name in lists:
                 monkeypatch.setattr(owner, name, without(getattr(owner, name)))
         assert run_command(server.connection()).rc == 3
+
+
+@pytest.mark.parametrize(("refusals", "ends"), [(2, 3), (99, None)])
+def test_a_session_that_has_not_ended_yet_on_the_node_is_waited_for(
+    node: SshNode, monkeypatch: pytest.MonkeyPatch, refusals: int, ends: int | None
+) -> None:
+    """With MaxSessions 1, sshd counts a command that has just ended (OpenSSH 9.2 in a lab node: "open failed", code 2, to the second of two)."""
+    real, opened = asyncssh.SSHClientConnection.create_session, []
+
+    async def create_session(self: asyncssh.SSHClientConnection, *words: Any, **named: Any) -> Any:
+        opened.append(1)
+        if len(opened) <= refusals:
+            raise asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, "open failed")
+        return await real(self, *words, **named)
+
+    monkeypatch.setattr(asyncssh.SSHClientConnection, "create_session", create_session)
+    if ends is not None:
+        assert (run_command(node.connection()).rc, len(opened)) == (ends, refusals + 1)
+    else:
+        assert failure_of(node.connection()) == (
+            TransportFailure.DISCONNECTED,
+            "the node cannot run a command: open failed (MaxSessions of its sshd may be 0)",
+        )

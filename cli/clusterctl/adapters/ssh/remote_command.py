@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     OnData = Callable[[bytes], bytes]
 
 _STDERR_LIMIT_BYTES = 64 * 1024
+_PAUSES_S = (0.0, 0.1, 0.3, 1.0)
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
@@ -135,10 +136,7 @@ async def execute(
         TransportError: DISCONNECTED, TOO_MUCH_OUTPUT (more than `limit_bytes` of stdout), or the error of `Sudo.authenticate`.
     """
     session = _Session(limit_bytes, on_data)
-    try:
-        channel, _ = await connection.create_session(lambda: session, command, encoding=None)
-    except (asyncssh.ChannelOpenError, asyncssh.DisconnectError, OSError) as e:
-        raise TransportError(TransportFailure.DISCONNECTED, f"the node cannot run a command: {e}", may_pass=True) from e
+    channel = await _open_session(connection, session, command)
     try:
         if sudo:
             await sudo.authenticate(session)
@@ -151,6 +149,25 @@ async def execute(
     if session.signal:
         err += f"\nended by signal {session.signal}".encode()
     return RemoteResult(session.rc, b"".join(session.out), err)
+
+
+async def _open_session(
+    connection: asyncssh.SSHClientConnection, session: _Session, command: str
+) -> asyncssh.SSHClientChannel[bytes]:
+    """Start the command; where sshd refuses that, once more a moment later: with MaxSessions 1 it still counts the command before this one."""
+    refused: Exception | None = None
+    for pause_s in _PAUSES_S:
+        await asyncio.sleep(pause_s)
+        try:
+            channel, _ = await connection.create_session(lambda: session, command, encoding=None)
+        except asyncssh.ChannelOpenError as e:
+            refused = e
+        except (asyncssh.DisconnectError, OSError) as e:
+            raise TransportError(TransportFailure.DISCONNECTED, f"the node cannot run a command: {e}", may_pass=True) from e
+        else:
+            return channel
+    why = f"the node cannot run a command: {refused} (MaxSessions of its sshd may be 0)"
+    raise TransportError(TransportFailure.DISCONNECTED, why) from refused
 
 
 def _send_stdin(channel: asyncssh.SSHClientChannel[bytes], stdin: bytes, *, end: bool) -> None:
