@@ -151,9 +151,7 @@ async def execute(
     return RemoteResult(session.rc, b"".join(session.out), err)
 
 
-async def _open_session(
-    connection: asyncssh.SSHClientConnection, session: _Session, command: str
-) -> asyncssh.SSHClientChannel[bytes]:
+async def _open_session(connection: asyncssh.SSHClientConnection, session: _Session, command: str) -> asyncssh.SSHClientChannel[bytes]:
     """Start the command; where sshd refuses that, once more a moment later: with MaxSessions 1 it still counts the command before this one."""
     refused: Exception | None = None
     for pause_s in _PAUSES_S:
