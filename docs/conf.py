@@ -31,6 +31,7 @@ NAVIGATION = {
         "how-to/bring-up-xe9680",
         "how-to/hardened-nodes",
         "how-to/from-own-ansible",
+        "how-to/owned-elsewhere",
         "how-to/inventory-sources",
         "how-to/own-profile",
         "how-to/own-role-validator-gate-pool",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -25,7 +26,7 @@ all:
   vars: {ansible_connection: local, rack: r12}
   hosts:
     r12-n01: {node_roles: [hardware, kernel], waivers: [{check: a, reason: b, owner: c, expires: 2027-01-01}]}
-    r12-n02: {node_roles: [kernel]}
+    r12-n02: {node_roles: [kernel], roles_owned_elsewhere: {kernel: {owner: the image, change: edit it}}}
   children:
     wrong:
       hosts:
@@ -33,6 +34,8 @@ all:
         roles-no-list: {node_roles: kernel}
         wrong-order: {node_roles: [kernel, hardware]}
         no-rack: {node_roles: [kernel], rack: ""}
+        misspelt-owned: {node_roles: [kernel], roles_owned_elsewhere: {kernels: {owner: the image, change: edit it}}}
+        half-owned: {node_roles: [kernel], roles_owned_elsewhere: {kernel: {owner: the image}}}
         half-waiver: {node_roles: [kernel], waivers: [{check: a}]}
 """
 
@@ -75,6 +78,8 @@ def test_preflight_accepts_a_valid_inventory(world: World) -> None:
         ("roles-no-list", "node_roles is missing or empty"),
         ("wrong-order", "known roles, in order"),
         ("no-rack", "rack is not set"),
+        ("misspelt-owned", "roles_owned_elsewhere: kernels is not in node_roles"),
+        ("half-owned", "roles_owned_elsewhere: kernel is not in node_roles, or lacks owner or change"),
         ("half-waiver", "lacks one of check, reason, owner, expires"),
     ],
 )
@@ -140,4 +145,17 @@ def test_roles_that_a_node_does_not_have_are_skipped_whole(world: World) -> None
     assert done.returncode == 0, done.stdout[-3000:]
     ends = re.findall(r"changed=(\d+) .*failed=(\d+) +skipped=(\d+)", done.stdout)
     assert [(changed, failed) for changed, failed, _ in ends] == [("0", "0")] * 3
+    assert all(int(skipped) > 100 for _, _, skipped in ends)
+
+
+def test_no_role_that_is_owned_elsewhere_is_applied(world: World) -> None:
+    """By plain Ansible, too: the image of a node, or the GPU Operator, is changed by nobody but its owner."""
+    (world.state_dir / "hosts.yml").write_text(WITHOUT_ROLES.replace("node_roles: []", "roles_owned_elsewhere: '{{ owned_roles }}'"))
+    layers = [word for layer in ("common", "lab") for word in ("-i", str(ROOT / "inventory" / layer))]
+    names = [p.parent.parent.name for p in (ROOT / "roles").glob("*/tasks/main.yml")]
+    owned = json.dumps({"owned_roles": {name: {"owner": "the image", "change": "edit it"} for name in names}})
+    done = play(world, "provision.yml", *layers, "--check", "--limit", "h1", "-e", owned)
+    assert done.returncode == 0, done.stdout[-3000:]
+    ends = re.findall(r"changed=(\d+) .*failed=(\d+) +skipped=(\d+)", done.stdout)
+    assert [(changed, failed) for changed, failed, _ in ends] == [("0", "0")]
     assert all(int(skipped) > 100 for _, _, skipped in ends)

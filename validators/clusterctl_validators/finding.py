@@ -30,7 +30,7 @@ GOOD = QUIET | {Outcome.WARN}
 
 
 # Fields of a finding that no node gives; see there.
-SET_BY_CONTROLLER = ("observed", "above")
+SET_BY_CONTROLLER = ("observed", "above", "owner")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Finding:
         reason: why a check could not run, does not apply or is waived.
         observed: the outcome that the check had, where it is observed and does not decide; set by the controller, empty for all others.
         above: the check that names the cause, where it is above the node and others have the same; set by the controller, empty for all others.
+        owner: who or what owns the role's part of the node instead of clusterctl, where that is declared; set by the controller, empty for all others.
     """
 
     check: str
@@ -58,9 +59,10 @@ class Finding:
     reason: str = ""
     observed: str = ""
     above: str = ""
+    owner: str = ""
 
     def to_json(self) -> Dict[str, Any]:
-        """The finding as plain JSON values; `observed` and `above` only where they are set."""
+        """The finding as plain JSON values; those of SET_BY_CONTROLLER only where they are set."""
         data = dict(vars(self))  # all values are immutable; asdict copies each, which took a tenth of the checking process's own time
         for name in SET_BY_CONTROLLER:
             if not data[name]:

@@ -3,7 +3,7 @@
 import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
-from clusterctl_tools import kernel_cmdline
+from clusterctl_tools import driver_container, kernel_cmdline
 from clusterctl_tools.package_list import (
     DPKG_LIST,
     RPM_LIST,
@@ -21,6 +21,7 @@ from clusterctl_validators.sources import CommandResult, LocalSource, ProbeError
 __all__ = ["CommandResult", "Mount", "Package", "Probe", "ProbeError", "Unit"]
 
 T = TypeVar("T")
+_NVIDIA_SMI = "nvidia-smi"
 
 
 class Probe:
@@ -40,7 +41,10 @@ class Probe:
         """Run a command: no shell, LANG=C, own process group, killed after `timeout_s`."""
         key = tuple(argv)
         if key not in self._commands:
-            self._commands[key] = self._source.run(argv, timeout_s)
+            result = self._source.run(argv, timeout_s)
+            if result.rc is None and argv[0] == _NVIDIA_SMI and self.glob(driver_container.program(_NVIDIA_SMI)):
+                result = self._source.run(driver_container.argv_inside(argv), timeout_s)
+            self._commands[key] = result
         return self._commands[key]
 
     def output(self, argv: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s",
 "cpu_quota_percent", "read_keys"}}.
-Answer: {"schema_version", "node", "nonce", "bundle", "cpu_quota", "view", "read_keys": {...}, "boot_id", "uptime_s", "python", "cpu_s",
-"duration_s", "findings": [...]}.
+Answer: {"schema_version", "node", "nonce", "bundle", "cpu_quota", "view", "read_keys": {...}, "boot_id", "uptime_s", "volatile_root",
+"python", "cpu_s", "duration_s", "findings": [...]}.
 """
 
 import json
@@ -15,12 +15,14 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+from clusterctl_tools import root_file_system
 from clusterctl_tools.uptime import uptime_s
 
 SCHEMA_VERSION = 1
 EXIT_BAD_REQUEST = 95
 _NICE = 10
 _MOUNTS = "/proc/self/mounts"
+_IN_CONTAINER = "/run/systemd/container"  # systemd writes it in every container that it boots (systemd, Container Interface)
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _UNUSED = (
     "assertion",
@@ -73,11 +75,13 @@ def main(bundle: str = "") -> int:
         sys.stderr.write("clusterctl: this bundle supports requests of version {}, not {}\n".format(SCHEMA_VERSION, version))
         return EXIT_BAD_REQUEST
     answer = {"schema_version": SCHEMA_VERSION, "node": request.get("node", ""), "nonce": request.get("nonce", ""), "bundle": bundle}
+    volatile_root = _volatile_root()  # before the read-only view, which mounts everything anew
     answer.update(run(roles, options))
     findings = answer.pop("findings")
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     answer["boot_id"] = _boot_id()
     answer["uptime_s"] = _uptime_s()
+    answer["volatile_root"] = volatile_root
     answer["python"] = platform.python_version()
     answer["cpu_s"] = round(sum(u.ru_utime + u.ru_stime for u in usage), 3)
     answer["duration_s"] = round(time.monotonic() - began, 3)
@@ -127,6 +131,16 @@ def _uptime_s() -> Optional[float]:
         return uptime_s(*(Path(p).read_text(encoding="utf-8", errors="replace") for p in ("/proc/uptime", "/proc/1/stat")))
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _volatile_root() -> str:
+    """The type of the root file system where no boot keeps it; empty in a container, whose root another system keeps, and where it is not known."""
+    if Path(_IN_CONTAINER).exists():
+        return ""
+    try:
+        return root_file_system.volatile_type(Path(_MOUNTS).read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return ""
 
 
 def _outside() -> Dict[str, str]:

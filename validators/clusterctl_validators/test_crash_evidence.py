@@ -10,6 +10,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "crash_evidence"
+LEFT_BY_ROLE = ("crash_evidence.*.persisted",)
 Spec = Mapping[str, Any]
 
 RESERVED = "/sys/kernel/kexec_crash_size"

@@ -11,6 +11,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "cuda"
+LEFT_BY_ROLE = ("cuda.*.persisted", "cuda.repository.*", "cuda.package.held")
 Spec = Mapping[str, Any]
 
 LINK = "/usr/local/cuda"

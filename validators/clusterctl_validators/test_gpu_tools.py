@@ -10,6 +10,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "gpu_tools"
+LEFT_BY_ROLE = ("gpu_tools.*.persisted", "gpu_tools.package.held")
 SOURCE = "/etc/apt/sources.list.d/clusterctl-gpu-tools.sources"
 SCRIPT = "/usr/local/lib/clusterctl/run-in-container"
 Spec = Mapping[str, Any]

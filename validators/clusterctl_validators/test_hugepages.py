@@ -10,6 +10,7 @@ from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
 
 ROLE = "hugepages"
+LEFT_BY_ROLE = ("hugepages.*.persisted",)
 CONFIG = "/etc/clusterctl/hugepages.conf"
 UNIT = "clusterctl-hugepages.service"
 SIZES_KIB = {"2M": 2048, "32M": 32768, "512M": 524288, "1G": 1048576, "16G": 16777216}

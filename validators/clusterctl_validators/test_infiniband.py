@@ -19,6 +19,7 @@ from clusterctl_validators.rdma_sysfs import read_port
 from clusterctl_validators.record import Record
 
 ROLE = "infiniband"
+LEFT_BY_ROLE = ("infiniband.*.persisted", "infiniband.takeover.files")
 # A port is INIT until the subnet manager has seen it.
 AFTER_BOOT = ("infiniband.ports.link", "infiniband.ports.rate_gbps", "infiniband.ports.pkeys", "infiniband.ports.subnet_manager")
 Spec = Mapping[str, Any]

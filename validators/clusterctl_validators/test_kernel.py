@@ -14,6 +14,7 @@ from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
 
 ROLE = "kernel"
+LEFT_BY_ROLE = ("kernel.*.persisted", "kernel.package.held")
 RUNNING_KERNEL = "kernel.release.running"
 VERSIONS = {"kernel.release.running": ("kernel", "")}
 REBOOT = "reboot the node: the running kernel was started with other parameters"

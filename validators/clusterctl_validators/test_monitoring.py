@@ -13,6 +13,7 @@ from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
 ROLE = "monitoring"
+LEFT_BY_ROLE = ("monitoring.*.persisted", "monitoring.*.mode", "monitoring.*.unit.*", "monitoring.*.content")
 Spec = Mapping[str, Any]
 
 COUNTERS_FILE = "/etc/dcgm-exporter/clusterctl-counters.csv"

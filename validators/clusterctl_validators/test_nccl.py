@@ -10,6 +10,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "nccl"
+LEFT_BY_ROLE = ("nccl.package.held", "nccl.conf.mode")
 Spec = Mapping[str, Any]
 
 CONF = "/etc/nccl.conf"

@@ -14,6 +14,16 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "nvidia_driver"
+LEFT_BY_ROLE = (
+    "nvidia_driver.*.persisted",
+    "nvidia_driver.package.held",
+    "nvidia_driver.pins.*",
+    "nvidia_driver.repository.*",
+    "nvidia_driver.parameters.file*",
+    "nvidia_driver.*.file.*",
+    "nvidia_driver.gpu_settings.*",
+    "nvidia_driver.persistenced.dropin.*",
+)
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70

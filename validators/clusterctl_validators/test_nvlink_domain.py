@@ -14,6 +14,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "nvlink_domain"
+LEFT_BY_ROLE = ("nvlink_domain.*.persisted", "nvlink_domain.*.mode")
 SCOPE = "rack"
 RACK = {
     "same": ("cluster_uuid", "clique_id"),

@@ -15,6 +15,19 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "ofed"
+LEFT_BY_ROLE = (
+    "ofed.driver.persisted",
+    "ofed.device*.persisted",
+    "ofed.device_names.file*",
+    "ofed.exclusion.*",
+    "ofed.rebuild.*",
+    "ofed.package.held",
+    "ofed.package.candidate.*",
+    "ofed.max_read_request.persisted",
+    "ofed.max_read_request.*.*",
+    "ofed.openibd.dropin.*",
+    "ofed.openibd.persisted",
+)
 # Adapters keep power through a warm reboot. Which parameters of mlxconfig are read at power-on only on HGX B200 is not confirmed, so each is read back.
 COLD = {"ofed.mlxconfig[*].running": "ofed.mlxconfig[*].persisted"}
 # With the wrong link type, no link comes up.

@@ -12,6 +12,7 @@ from clusterctl_validators.spec_view import SpecView
 from clusterctl_validators.sysctl_files import dotted, plain, proc_path, restored_at_boot
 
 ROLE = "os_tuning"
+LEFT_BY_ROLE = ("os_tuning.*.persisted*",)
 # chronyc creates a socket there for the answers.
 WRITABLE = ("/run/chrony",)
 APPLY = "apply the role os_tuning"

@@ -14,6 +14,7 @@ from clusterctl_validators.record import Record
 from clusterctl_validators.virtual_machine import is_virtual_machine
 
 ROLE = "pcie"
+LEFT_BY_ROLE = ("pcie.conf.*", "pcie.rule.*", "pcie.script.*", "pcie.unit.*", "pcie.service.*")
 Spec = Mapping[str, Any]
 
 CONF = "/etc/clusterctl/pcie.conf"

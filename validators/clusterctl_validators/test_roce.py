@@ -17,6 +17,7 @@ from clusterctl_validators.rdma_sysfs import read_port
 from clusterctl_validators.record import Record
 
 ROLE = "roce"
+LEFT_BY_ROLE = ("roce.*.persisted", "roce.takeover.files")
 AFTER_BOOT = ("roce.rails.link",)
 # cma_roce_tos and cma_roce_mode create a folder there to read the values in force.
 WRITABLE = ("/sys/kernel/config",)

@@ -18,6 +18,13 @@ from clusterctl_validators.record import Record
 from clusterctl_validators.sysctl_files import plain, proc_path
 
 ROLE = "storage_client"
+LEFT_BY_ROLE = (
+    "storage_client.*.persisted",
+    "storage_client.*.mode",
+    "storage_client.*.enabled",
+    "storage_client.mount.present",
+    "storage_client.mount.overridden",
+)
 Spec = Mapping[str, Any]
 
 UNITS = "/etc/systemd/system"

@@ -166,6 +166,7 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "COLD_LINKS": _flag("cold_links"),
     "ABOUT_OTHERS": lambda value: {"about_others": _texts(value)},
     "BEYOND_ROLE": lambda value: {"beyond_role": _texts(value)},
+    "LEFT_BY_ROLE": lambda value: {"left_by_role": _texts(value)},
     "AFTER_BOOT": lambda value: {"after_boot": _texts(value)},
     "RUNNING_KERNEL": _running_kernel,
     "VERSIONS": _versions,

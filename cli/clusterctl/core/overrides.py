@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def overridden(declared: Iterable[Node], given: Iterable[Node]) -> Mapping[str, str]:
-    """Node -> what of its declared state differs from the inventory: roles, `gates`, `waivers`."""
+    """Node -> what of its declared state differs from the inventory: roles, or the variable that decides about them."""
     specs = {n.name: n.spec for n in declared}
     return {n.name: ", ".join(_differing(specs[n.name], n.spec)) for n in given if n.name in specs and specs[n.name] != n.spec}
 
@@ -25,6 +25,7 @@ def _differing(one: NodeSpec, other: NodeSpec) -> list[str]:
             ("gates", one.gates == other.gates),
             ("waivers", one.waivers == other.waivers),
             ("observe", one.observe == other.observe),
+            ("roles_owned_elsewhere", one.owners == other.owners),
         )
         if not same
     ]

@@ -11,6 +11,7 @@ from clusterctl.core.check_names import names_check
 from clusterctl.core.declared_kernel import runs_another_kernel, split_at_kernel
 from clusterctl.core.lemons.demands import demand, owes_full
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
+from clusterctl.core.ownership import is_not_kept, never_applied
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import LOST, NodeStatus, status_hint
 from clusterctl.model.plan import Change, NodePlan, Plan, PlannedAction, UnknownCheck
@@ -203,7 +204,7 @@ def _old_python(known: PlanInput) -> NodePlan | None:
 
 def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
     """A node on which a check fails and no role is left that could repair it."""
-    if options.all_roles or set(roles) - _asserting(known.findings, known.traits):
+    if roles and (options.all_roles or set(roles) - _asserting(known.findings, known.traits)):
         return None
     reasons = _beyond_roles(known)
     if not reasons:
@@ -222,13 +223,16 @@ def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
 def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions, traits: ValidatorTraits) -> tuple[str, ...]:
     """The roles that have something to do, in the node's own order; those that would only assert in company of others.
 
-    Where another kernel than the declared one runs, every later role has: what it verified was built for that kernel.
+    Roles that are owned elsewhere never have. Where another kernel than the declared one runs, every later role has: what it verified was built for that kernel.
     """
     failing = {f.role for f in _own_bad(findings, traits)}
     proven = {f.role for f in findings.findings}
+    left = never_applied(node.spec, findings)
     everything = options.all_roles or findings.status is not NodeStatus.OK
     rebuilt = set(split_at_kernel(tuple(node.spec.roles), traits)[1]) if runs_another_kernel(findings, traits) else set()
-    roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven or r in rebuilt)
+    if any(traits.of(r).running_kernel for r in left) and rebuilt:
+        return ()  # the owner of the kernel starts the declared one first
+    roles = tuple(r for r in node.spec.roles if r not in left and (everything or r in failing or r not in proven or r in rebuilt))
     chosen = tuple(r for r in roles if not options.roles or r in options.roles)
     idle = _asserting(findings, traits) - rebuilt
     return chosen if everything or set(chosen) - idle else tuple(r for r in chosen if r not in proven)
@@ -293,6 +297,8 @@ def _blocking(findings: NodeFindings) -> int:
 
 
 def _beyond_role(finding: Finding, traits: ValidatorTraits) -> bool:
+    if finding.owner or is_not_kept(finding.check):
+        return True
     return traits.asserts_only(finding.role) or names_check(traits.of(finding.role).beyond_role, finding.check)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
     from clusterctl_validators.finding import Finding
 
+_BY_ROLE = frozenset({NextAction.PROVISION, NextAction.REBOOT_NODE, NextAction.CHECK_SETTINGS, None})
 _ITEM = re.compile(r"\[[^\]]*\]")
 _XID_CHECK = re.compile(r"hardware\.(?:gpu\[\d+\]\.)?xid\[(\d{1,9})\]")
 
@@ -104,14 +106,24 @@ def repair_of_finding(finding: Finding) -> Repair:
     """Of a finding; nothing where it is good, and no action where it has no hint. One with a cause above the node is about that cause."""
     if finding.outcome in QUIET:
         return NO_REPAIR
-    found = repair_of_check(finding.above or finding.check, finding.found, finding.outcome)
+    found = _at_owner(repair_of_check(finding.above or finding.check, finding.found, finding.outcome), finding.owner)
     return found if finding.hint else Repair(found.component)
 
 
 def repair_of_deviation(deviation: Deviation) -> Repair:
     """Of a check that drift found to have failed, or could not run; as of its finding."""
-    found = repair_of_check(deviation.above or deviation.check, deviation.found)
+    found = _at_owner(repair_of_check(deviation.above or deviation.check, deviation.found), deviation.owner)
     return found if deviation.hint else Repair(found.component)
+
+
+def is_of_role(repair: Repair) -> bool:
+    """Whether a role, or the boot after it, is what mends it."""
+    return repair.component in (None, Component.CONFIGURATION, Component.FABRIC_MANAGER, Component.IMEX) and repair.next_action in _BY_ROLE
+
+
+def _at_owner(repair: Repair, owner: str) -> Repair:
+    """What a role would mend is changed where its part of the node is owned."""
+    return replace(repair, next_action=NextAction.CHANGE_AT_OWNER) if owner and is_of_role(repair) else repair
 
 
 def repair_of_check(check: str, found: str = "", outcome: Outcome = Outcome.FAIL) -> Repair:

@@ -43,6 +43,7 @@ class Deviation:
     Attributes:
         then: what the check expected when the node was last provisioned; empty where that is unknown or the same.
         above: the check that names the cause, where it is above the node; of this run, not remembered.
+        owner: who owns the role's part of the node instead of clusterctl; of this run, not remembered.
         first_seen, last_seen: when a drift run first found it, with no run in between in which the check passed.
     """
 
@@ -58,6 +59,7 @@ class Deviation:
     first_seen: str = ""
     last_seen: str = ""
     above: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ class NodeSpec:
         gates: the `gates_*` variables (what burn-in measures and how it is judged).
         waivers: per-node deviations `{check, reason, owner, expires}`.
         observe: what is measured and does not decide: `{check, reason}` or `{gate, rule, reason}`.
+        owners: the roles whose part of the node is owned elsewhere, `{role, owner, change}`: verified, never applied.
         digest: sha256 of the canonical JSON of `roles`; a node is admitted under it.
     """
 
@@ -98,6 +99,7 @@ class NodeSpec:
     waivers: tuple[Mapping[str, str], ...]
     digest: str
     observe: tuple[Mapping[str, str], ...] = ()
+    owners: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class NextAction(StrEnum):
 
     RESTORE_ACCESS = "restore_access"
     PROVISION = "provision"
+    CHANGE_AT_OWNER = "change_at_owner"
     REBOOT_NODE = "reboot_node"
     RESET_GPU = "reset_gpu"
     RESEAT = "reseat"

@@ -83,6 +83,8 @@ class RoleTraits:
         cold_links: links stay down while one of `cold` is not in force.
         about_others: checks about other nodes: no role changes them on this node, and the others have findings of their own.
         beyond_role: checks, without their items, whose failure its role does not mend, and asserts at most; a `*` stands for any text.
+        left_by_role: checks, without their items, of what its role leaves on the node for the next boot or the package manager, rather than of what runs; a `*`
+            stands for any text.
         after_boot: checks, without their items, that pass by themselves in the first minutes after a boot; a `*` stands for any text.
         running_kernel: its check of the kernel that runs: later roles build for the declared one, so that is booted first. Empty = it declares none.
         versions: its checks of versions, which burn-in compares inside a scalable unit.
@@ -95,6 +97,7 @@ class RoleTraits:
     cold_links: bool = False
     about_others: tuple[str, ...] = ()
     beyond_role: tuple[str, ...] = ()
+    left_by_role: tuple[str, ...] = ()
     after_boot: tuple[str, ...] = ()
     running_kernel: str = ""
     versions: tuple[VersionCheck, ...] = ()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -29,6 +30,15 @@ RESULTS = (
     NodeFindings("n2", NodeStatus.OK, "", (PASS, FAIL, EXPIRED, BLIND), 0.5),
     NodeFindings("n3", NodeStatus.UNREACHABLE, "Connection refused", (), 0.1),
 )
+
+
+def test_the_owner_of_a_finding_and_the_check_above_it_are_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    found = (replace(FAIL, owner="the image"), replace(FAIL, check="hugepages.a", above="hardware.rack.shelf"))
+    view.show_findings((NodeFindings("n1", NodeStatus.OK, "", found, 0.5),), "json", "run-1")
+    data = json.loads(capsys.readouterr().out)
+    Draft202012Validator(SCHEMA).validate(data)
+    owned, behind = data["nodes"][0]["findings"]
+    assert (owned["owner"], behind["above"]) == ("the image", "hardware.rack.shelf")
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,16 @@ def test_only_a_time_is_an_uptime(told: object, uptime_s: float | None) -> None:
     assert answer.from_exit(REQUEST, RemoteResult(0, json.dumps(data).encode(), b""), 1.0).uptime_s == uptime_s
 
 
+@pytest.mark.parametrize(
+    ("reported", "kind"),
+    [("tmpfs", "tmpfs"), ("rootfs", "rootfs"), ("", ""), (None, ""), ("ext4", ""), (["tmpfs"], ""), ("tmpfs\x1b", "")],
+    ids=repr,
+)
+def test_only_a_known_type_is_a_root_that_no_boot_keeps(reported: object, kind: str) -> None:
+    data = answer_to({"roles": {}, "node": "n1", "nonce": "nonce"}, REQUEST.bundle) | {"volatile_root": reported, "findings": []}
+    assert answer.from_exit(REQUEST, RemoteResult(0, json.dumps(data).encode(), b""), 1.0).volatile_root == kind
+
+
 @pytest.mark.parametrize("said", ["schema_version", "node", "role"])
 def test_why_an_answer_is_none_is_short(said: str) -> None:
     """A line of megabytes would hide the other nodes."""

@@ -180,7 +180,12 @@ def _nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
         if key not in digests:
             digests[key] = spec_digest(roles)
         spec = NodeSpec(
-            roles=roles, gates=sections[n["gates"]], waivers=lists[n["waivers"]], digest=digests[key], observe=lists[n["observe"]]
+            roles=roles,
+            gates=sections[n["gates"]],
+            waivers=lists[n["waivers"]],
+            digest=digests[key],
+            observe=lists[n["observe"]],
+            owners=lists[n["roles_owned_elsewhere"]],
         )
         nodes.append(_node(n, spec))
     return tuple(nodes)

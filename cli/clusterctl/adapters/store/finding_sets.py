@@ -162,11 +162,13 @@ def _values(finding: Finding) -> dict[str, Any]:
         [*values.values(), finding.observed] if finding.observed else list(values.values())
     )  # rows from before 0011 keep their digests
     described += [{"above": finding.above}] if finding.above else []
+    described += [{"owner": finding.owner}] if finding.owner else []
     return {
         "digest": hashlib.sha256(json.dumps(described).encode()).hexdigest(),
         **values,
         "observed": finding.observed,
         "above": finding.above,
+        "owner": finding.owner,
     }
 
 
@@ -182,4 +184,5 @@ def _finding(row: Row[Any]) -> Finding:
         row.reason,
         row.observed,
         row.above,
+        row.owner,
     )

@@ -125,6 +125,7 @@ finding_values = Table(
     Column("reason", Text, nullable=False),
     Column("observed", SHORT_TEXT, nullable=False, server_default=""),
     Column("above", Text, nullable=False, server_default=""),
+    Column("owner", Text, nullable=False, server_default=""),
 )
 
 finding_sets = Table(

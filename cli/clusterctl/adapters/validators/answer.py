@@ -10,6 +10,7 @@ from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportFailure
 from clusterctl.adapters.ssh.sudo import NEEDS_TERMINAL
 from clusterctl.adapters.validators.sent_findings import MALFORMED, SentFindings, clean, from_array, from_entries
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl_tools.root_file_system import VOLATILE_TYPES
 from clusterctl_validators import launcher
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.run_on_node import EXIT_BAD_REQUEST, SCHEMA_VERSION
@@ -73,7 +74,17 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
     known = python if _PYTHON.match(python) else ""
     boot_id, uptime_s = _boot_id(document), _uptime_s(document)
     return NodeFindings(
-        request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known, boot_id=boot_id, uptime_s=uptime_s
+        request.node,
+        NodeStatus.OK,
+        "",
+        findings,
+        duration_s,
+        view,
+        quota,
+        python=known,
+        boot_id=boot_id,
+        uptime_s=uptime_s,
+        volatile_root=_volatile_root(document),
     )
 
 
@@ -113,6 +124,12 @@ def _uptime_s(document: dict[str, Any]) -> float | None:
     return (
         float(reported) if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < _MOST_UPTIME_S else None
     )
+
+
+def _volatile_root(document: dict[str, Any]) -> str:
+    """The type of a root file system that no boot keeps, as the node reports it; empty where it reports none, or another word."""
+    text = str(document.get("volatile_root"))
+    return text if text in VOLATILE_TYPES else ""
 
 
 def _last_line(stdout: bytes) -> bytes:

@@ -16,7 +16,7 @@ from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.passwords import passwords
 from clusterctl.adapters.validators.rack_members import members_outside
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
-from clusterctl.core import observe, waivers
+from clusterctl.core import observe, ownership, waivers
 from clusterctl.core.rack_comparison import RackRound
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus
@@ -75,7 +75,7 @@ def validate_each(
     Args:
         nodes: the nodes to validate.
         state_dir: where the bundle is cached.
-        on_result: called in this thread with each node's result, what is observed marked, waivers applied, as it arrives; for nodes that are compared with each
+        on_result: called in this thread with each node's result, what is owned elsewhere or observed marked, waivers applied, as it arrives; for nodes that are compared with each
             other, when the last of them has arrived.
         inventory: the layers, for nodes that are not reached by SSH, and for passwords of sudo and BMCs.
         settings: limits; None = the defaults.
@@ -94,13 +94,15 @@ def validate_each(
     for node in by_ssh:
         ssh_args.parse_ssh_args(node.connection.ssh_args)
     rules = bundle.traits.rack_rules
+    specs = {n.name: n.spec for n in nodes}
     racks = RackRound(nodes, rules, members_outside(nodes, rules, inventory, chosen, stored))
     selection = _Selection(chosen)
 
     def done(found: NodeFindings) -> None:
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
         for complete in racks.add(replace(found, findings=everything)):
-            seen = observe.observe_findings(complete.findings, observed[complete.node])
+            owned = ownership.judge_ownership(complete, specs[complete.node], bundle.traits)
+            seen = observe.observe_findings(owned, observed[complete.node])
             applied = waivers.apply_waivers(seen, waived[complete.node], chosen.day)
             on_result(replace(complete, findings=selection.select(complete.status, applied)))
 

@@ -58,6 +58,5 @@ def _deviations(result: NodeFindings, known: Known, digest: str) -> Iterator[Dev
             then = before.expected if before and before.expected != f.expected else ""
             found = f.found or f.reason
             hint = named_hint(f, result.node)
-            yield Deviation(
-                result.node, f.check, f.role, kind_of(f, known, digest), f.severity, f.expected, found, hint, then, above=f.above
-            )
+            kind = kind_of(f, known, digest)
+            yield Deviation(result.node, f.check, f.role, kind, f.severity, f.expected, found, hint, then, above=f.above, owner=f.owner)

@@ -1,4 +1,4 @@
-"""Waivers and observed checks of hosts: read once per value, sent once per distinct list. A profile gives the same list to all of its nodes."""
+"""Waivers, observed checks and owners of hosts: read once per value, sent once per distinct list. A profile gives the same list to all of its nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Entries = list[dict[str, str]]
-    Problems = list[tuple[tuple[int, ...], str]]
+    Problems = list[tuple[tuple[int, ...], str]] | list[tuple[tuple[str, ...], str]]
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from ansible import constants
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from clusterctl.core.observe import entry_problems
+from clusterctl.core.ownership import owner_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +42,7 @@ CONNECTION = (
 BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "spine", "site", "node_labels", "bmc_url")
 OWN_VARIABLES = "own_variables"
-NAMES = ("node_roles", "waivers", "observe", OWN_VARIABLES, *CONNECTION, *PLACE)
+NAMES = ("node_roles", "waivers", "observe", "roles_owned_elsewhere", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
 _MAX_PORT = 65535
 _PLACE_TEXTS = ("rack", "row", "su", "leaf", "spine", "nvlink_domain", "site")
@@ -208,6 +209,19 @@ def observed(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ..
     problems: list[tuple[tuple[int, ...], str]] = [((i,), message) for i, item in enumerate(value) for message in entry_problems(item)]
     wrong = {way[0] for way, _ in problems}
     return [{str(k): str(v) for k, v in item.items()} for i, item in enumerate(value) if i not in wrong], problems
+
+
+def owned_roles(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[str, ...], str]]]:
+    """The roles of a host that are owned elsewhere, and what is wrong with them (way into the mapping, message)."""
+    if value is None:
+        return [], []
+    if not isinstance(value, dict):
+        return [], [((), f"{value!r} is not a mapping of role to owner and change")]
+    problems: list[tuple[tuple[str, ...], str]] = [
+        ((str(role),), message) for role, entry in value.items() for message in owner_problems(entry)
+    ]
+    wrong = {way[0] for way, _ in problems}
+    return [{"role": str(r), "owner": e["owner"], "change": e["change"]} for r, e in value.items() if str(r) not in wrong], problems
 
 
 def _waiver_problems(item: Any) -> list[str]:

@@ -102,6 +102,7 @@ class Resolution:
             node = self._host(host, alone, _USED) | self._reach(host, alone)
             connections[str(host.name)] = (host, node["connection"])
             names = self._role_names(host, alone, set(roles))
+            self._check_owned(host, alone.get("roles_owned_elsewhere"), names)
             self._check_secrets(host, [s for n in names for s in secrets[n]])
             own_classes = {n: classes.role_class(n, host) for n in names}
             self._check_rules(host, rules, own_classes)
@@ -152,7 +153,7 @@ class Resolution:
         except ValueError as e:
             self._bad_value(host, str(e))
         lists: dict[str, int] = {}
-        for name, read in (("waivers", places.waivers), ("observe", places.observed)):
+        for name, read in (("waivers", places.waivers), ("observe", places.observed), ("roles_owned_elsewhere", places.owned_roles)):
             lists[name], problems = self._lists.number(name, alone.get(name), read)
             raw = self._variables.effective(host).get(name) if problems else None
             for way, message in problems:
@@ -187,6 +188,12 @@ class Resolution:
         if folder is not None:
             return f"role {name!r} ({shown_path(str(folder))}) has no meta/argument_specs.yml"
         return f"there is no role {name!r}{did_you_mean(name, known)}"
+
+    def _check_owned(self, host: Any, owned: Any, names: list[str]) -> None:
+        """That the roles that are owned elsewhere are roles of the node: otherwise a misspelt one would be applied."""
+        for role in owned if isinstance(owned, dict) else ():
+            if role not in names:
+                self._bad_value(host, f"roles_owned_elsewhere: {role}: is not in node_roles{did_you_mean(str(role), names)}")
 
     def _check_secrets(self, host: Any, names: list[str]) -> None:
         """That they are set; nobody looks at their values, so hosts of one class may differ in them."""

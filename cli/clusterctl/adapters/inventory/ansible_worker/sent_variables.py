@@ -24,8 +24,8 @@ _CONNECTION = ("ansible_ssh_", "ansible_become", "ansible_sudo", "ansible_su_")
 _CONNECTION_NAMES = frozenset({"ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_connection"})
 _MAGIC = frozenset({"inventory_hostname", "inventory_hostname_short", "inventory_file", "inventory_dir", "group_names"})
 _UNSAFE = "__ansible_unsafe"
-# every task of a role reads it (`when` of provision.yml), each in a process that would compile its template anew
-_READ_BY_EVERY_TASK = "node_roles"
+# every task of a role reads them (`when` of provision.yml), each in a process that would compile its template anew
+_READ_BY_EVERY_TASK = ("node_roles", "roles_owned_elsewhere")
 
 
 def sent_variables(session: Session, hosts: list[Any]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def _of_host(session: Session, variables: InventoryVariables, host: Any, magic: 
     try:
         rendered = render_variables(session.loader, here, known, lambda n: variables.place(host, n))
         values = {n: _unsafe(rendered.values[n]) if n in here else _sendable(v) for n, v in own.items() if n not in _unrendered(rendered)}
-        often = {n: v for n, v in own.items() if n == _READ_BY_EVERY_TASK and n not in here}
+        often = {n: v for n, v in own.items() if n in _READ_BY_EVERY_TASK and n not in here}
         values |= _unsafe(render_variables(session.loader, often, known, lambda n: variables.place(host, n)).values)
     except AnsibleError:
         return {
