@@ -3,6 +3,7 @@
 from typing import List, Sequence
 
 # NVIDIA/gpu-operator, the validator's Driver.runValidation, runs nvidia-smi there by chroot
+# Assumed: a chroot into it works from the checks' read-only view of the node; no node with a driver container was seen.
 ROOT = "/run/nvidia/driver"
 
 

@@ -3,6 +3,7 @@
 import re
 from typing import Dict, List, Tuple
 
+# Assumed: the stateless root of xCAT has one of these types, as that of Warewulf; no mount table of such a node was seen.
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs")
 _ZRAM = "/dev/zram"
 _OVERLAY = "overlay"
