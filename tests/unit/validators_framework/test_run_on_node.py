@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl_validators import run_on_node
 from clusterctl_validators.finding import Outcome
 from support.bundle_run import run_bundle
 
@@ -182,3 +183,24 @@ def test_other_pythons(bundle: Bundle, version: str) -> None:
     if version == "3.8":  # testinfra needs 3.9: checks that use `host` could not run, the others did
         assert checks.pop("example.test_host").outcome is Outcome.COULD_NOT_RUN
     assert {f.outcome for c, f in checks.items() if c != "example.value.persisted"} == {Outcome.PASS}
+
+
+@pytest.mark.parametrize(
+    ("mounts", "in_container", "kind"),
+    [
+        ("rootfs / rootfs rw 0 0", False, "rootfs"),
+        ("wwroot / tmpfs rw 0 0", True, ""),
+        ("/dev/sda2 / ext4 rw 0 0", False, ""),
+        (None, False, ""),
+    ],
+)
+def test_a_root_in_memory_is_reported_but_not_that_of_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounts: str | None, in_container: bool, kind: str
+) -> None:
+    if mounts is not None:
+        (tmp_path / "mounts").write_text(mounts + "\n")
+    if in_container:
+        (tmp_path / "container").write_text("podman\n")
+    monkeypatch.setattr(run_on_node, "_MOUNTS", str(tmp_path / "mounts"))
+    monkeypatch.setattr(run_on_node, "_IN_CONTAINER", str(tmp_path / "container"))
+    assert run_on_node._volatile_root() == kind

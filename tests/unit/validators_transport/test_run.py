@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -321,6 +322,22 @@ FAILING = forged(findings=[{**PASS, "check": "example.a", "outcome": "fail"}])
 def test_waivers_are_applied(tmp_path: Path, state_dir: Path, day: date, outcome: Outcome) -> None:
     found = validate_node(FakeNode(FAILING), tmp_path, state_dir, "n1", (WAIVER,), settings=ValidationSettings(today=day))
     assert [f.outcome for f in found.findings] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("owned", "bad"),
+    [((), {"example.a": "", "example.kept_over_boot": ""}), (("example",), {"example.a": "the image"})],
+    ids=["not owned", "owned"],
+)
+def test_owners_are_named_and_a_root_in_memory_needs_one(
+    tmp_path: Path, state_dir: Path, owned: tuple[str, ...], bad: dict[str, str]
+) -> None:
+    failing = {**PASS, "check": "example.a", "outcome": "fail"}
+    with SshNode(tmp_path / "node", FakeNode(forged(findings=[failing], volatile_root="tmpfs"))) as server:
+        node = make_node(server.connection())
+        spec = replace(node.spec, owners=tuple({"role": r, "owner": "the image", "change": "rebuild it"} for r in owned))
+        (found,) = validate([replace(node, spec=spec)], state_dir)
+    assert {f.check: f.owner for f in found.findings if f.outcome is Outcome.FAIL} == bad
 
 
 @pytest.mark.parametrize(
