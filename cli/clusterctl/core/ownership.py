@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from clusterctl.model.node import NodeSpec
     from clusterctl.model.validator_traits import ValidatorTraits
 
-KEYS = ("owner", "change")
 KEPT = ".kept_over_boot"
 _EXPECTED = "a root file system that a boot keeps"
 _TO_IMAGE = (
@@ -35,14 +34,6 @@ class Owner:
 
     name: str
     change: str
-
-
-def owner_problems(entry: object) -> list[str]:
-    """What is wrong with the entry of a role in `roles_owned_elsewhere`."""
-    if not isinstance(entry, dict):
-        return [f"{entry!r} is not a mapping with owner and change"]
-    problems = [f"{k} is not a key of it" for k in entry if k not in KEYS]
-    return problems + [f"{k} is missing, or not text" for k in KEYS if not (isinstance(entry.get(k), str) and entry[k].strip())]
 
 
 def owners_of(spec: NodeSpec) -> Mapping[str, Owner]:

@@ -15,7 +15,6 @@ from ansible import constants
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from clusterctl.core.observe import entry_problems
-from clusterctl.core.ownership import owner_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,6 +43,7 @@ PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves
 OWN_VARIABLES = "own_variables"
 NAMES = ("node_roles", "waivers", "observe", "roles_owned_elsewhere", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
+_OWNER_KEYS = ("owner", "change")
 _MAX_PORT = 65535
 _PLACE_TEXTS = ("rack", "row", "su", "leaf", "spine", "nvlink_domain", "site")
 _ACCOUNT_TEXTS = (
@@ -218,10 +218,18 @@ def owned_roles(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[str,
     if not isinstance(value, dict):
         return [], [((), f"{value!r} is not a mapping of role to owner and change")]
     problems: list[tuple[tuple[str, ...], str]] = [
-        ((str(role),), message) for role, entry in value.items() for message in owner_problems(entry)
+        ((str(role),), message) for role, entry in value.items() for message in _owner_problems(entry)
     ]
     wrong = {way[0] for way, _ in problems}
     return [{"role": str(r), "owner": e["owner"], "change": e["change"]} for r, e in value.items() if str(r) not in wrong], problems
+
+
+def _owner_problems(entry: object) -> list[str]:
+    """What is wrong with the entry of a role in `roles_owned_elsewhere`."""
+    if not isinstance(entry, dict):
+        return [f"{entry!r} is not a mapping with owner and change"]
+    problems = [f"{k} is not a key of it" for k in entry if k not in _OWNER_KEYS]
+    return problems + [f"{k} is missing, or not text" for k in _OWNER_KEYS if not (isinstance(entry.get(k), str) and entry[k].strip())]
 
 
 def _waiver_problems(item: Any) -> list[str]:
