@@ -3,9 +3,9 @@
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from clusterctl_tools import apt, dkms, dnf, mlxconfig, modinfo
+from clusterctl_tools import apt, dnf, mlxconfig, modinfo
 from clusterctl_tools.setpci import UnreadableRegisterError
-from clusterctl_validators import adapter_tools, rdma_names, rdma_sysfs, secure_boot
+from clusterctl_validators import adapter_tools, dkms_build, rdma_names, rdma_sysfs, secure_boot
 from clusterctl_validators.adapter_tools import UnreadableToolError
 from clusterctl_validators.device_control import next_action, read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
@@ -245,22 +245,7 @@ def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
         record.equal(check + ".vermagic", kernel, found, severity=Severity.CRITICAL, hint=hint)
         secure_boot.judge_module(check + ".signature", item["module"], probe, record)
         if item.get("dkms"):
-            _dkms(record, probe, check + ".dkms", item["dkms"], kernel)
-
-
-def _dkms(record: Record, probe: Probe, check: str, name: str, kernel: str) -> None:
-    status = probe.run(dkms.STATUS)
-    if status.error or status.rc != 0:
-        record.could_not_run(check, "dkms: " + (status.error or status.stderr.strip()))
-        return
-    rows = [m for m in dkms.parse_status(status.stdout) if (m.name, m.kernel) == (name, kernel)]
-    states = {m.state for m in rows}
-    if states == {"installed"} and any(m.differs for m in rows):
-        # Not a failure: a module that the site signs itself differs, too. Version and vermagic of the file are judged by themselves.
-        hint = "signed or stripped afterwards, or of another build: dkms install --force {}/{} -k {}".format(name, rows[0].version, kernel)
-        record.warn(check, expected="installed", found="installed, but /lib/modules has another file than dkms built", hint=hint)
-        return
-    record.equal(check, "installed", ", ".join(sorted(states)) or "not built for " + kernel, hint="dkms install, then update the initramfs")
+            dkms_build.judge_build(check + ".dkms", item["dkms"], kernel, probe, record)
 
 
 def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-import asyncssh
 import pytest
 
 from clusterctl.adapters.validators import ValidationSettings, validate
@@ -220,54 +218,6 @@ def test_a_broken_node_does_not_delay_others(tmp_path: Path, state_dir: Path, be
     assert found[0].status is status
     assert {f.status for f in found[1:]} == {NodeStatus.OK}
     assert time.monotonic() - began < 15
-
-
-class BreaksOff:
-    """Breaks the connection off as often as it is told; then answers."""
-
-    def __init__(self, times: int) -> None:
-        self.times, self.fake = times, FakeNode()
-
-    async def __call__(self, process: Process) -> None:
-        self.times -= 1
-        if self.times < 0:
-            await self.fake(process)
-        else:
-            process.channel.get_connection().abort()
-
-
-@pytest.mark.parametrize(("times", "status"), [(1, NodeStatus.OK), (2, NodeStatus.OK), (3, NodeStatus.UNREACHABLE)])
-def test_a_connection_that_is_lost_once_does_not_make_a_node_unreachable(
-    tmp_path: Path, state_dir: Path, times: int, status: NodeStatus
-) -> None:
-    found = validate_node(BreaksOff(times), tmp_path, state_dir, settings=ValidationSettings(pauses_s=(0.01, 0.01)))
-    assert found.status is status
-
-
-def test_a_node_whose_sshd_starts_again_is_waited_for(tmp_path: Path, state_dir: Path) -> None:
-    with SshNode(tmp_path / "node", FakeNode()) as stopped:
-        connection = stopped.connection()
-    again = SshNode(tmp_path / "node", FakeNode(), stopped.host_key, stopped.user_key, port=stopped.port)
-    starting = threading.Timer(0.5, again.__enter__)
-    starting.start()
-    try:
-        (found,) = validate([make_node(connection)], state_dir, settings=ValidationSettings(pauses_s=(0.1, 2.0)))
-    finally:
-        starting.join()
-        again.__exit__(None, None, None)
-    assert found.status is NodeStatus.OK
-
-
-@pytest.mark.parametrize("refusal", ["host key", "login"])
-def test_what_does_not_pass_is_tried_once(tmp_path: Path, state_dir: Path, refusal: str) -> None:
-    with SshNode(tmp_path / "node", FakeNode()) as server:
-        if refusal == "host key":
-            server.write_known_hosts(asyncssh.generate_private_key("ssh-ed25519"))
-        else:
-            server.user_key = asyncssh.generate_private_key("ssh-ed25519")
-        (found,) = validate([make_node(server.connection())], state_dir)
-        assert found.status is {"host key": NodeStatus.HOST_KEY_CHANGED, "login": NodeStatus.AUTH_FAILED}[refusal]
-        assert server.connections == 1
 
 
 class Watch:

@@ -185,7 +185,7 @@ def _system_message(error: Exception) -> str:
 
 
 def _is_broken_off(error: Exception) -> bool:
-    """Whether the host answered, and did not go on. A channel that a jump host does not open is not told apart: it may wait for a dead node."""
+    """Whether the host answered, and did not go on. A channel that a jump host does not open proves neither: its node may be dead."""
     return isinstance(error, (ConnectionRefusedError, ConnectionResetError, BrokenPipeError))
 
 
