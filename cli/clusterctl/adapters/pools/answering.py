@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.pools.base import Pool
 
-# slurm.conf(5): a backup slurmctld takes over after SlurmctldTimeout, 120 s by default, and reads the saved state then
+# slurm.conf(5): a backup slurmctld takes over after SlurmctldTimeout, 120 s by default, and reads the saved state then.
+# Assumed: a scheduler that is to come back answers within ten minutes.
 LIMIT_S = 600.0
 _PAUSE_S = 5.0
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     OnData = Callable[[bytes], bytes]
 
 _STDERR_LIMIT_BYTES = 64 * 1024
+# Assumed: sshd no longer counts a session that has ended after 1.4 s.
 _PAUSES_S = (0.0, 0.1, 0.3, 1.0)
 
 

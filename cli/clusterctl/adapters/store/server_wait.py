@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Dialect, Engine
 
-# A failover takes 60 to 120 s in Amazon RDS (its user guide, "Failing over a Multi-AZ DB instance"); Patroni begins one after `ttl`, 30 s by default.
+# Failovers by Patroni cost GitLab.com 1 to 3 minutes (gl-infra/infrastructure, issue 7790); one begins after `ttl`, 30 s by default.
 LIMIT_S = 180.0
 _PAUSE_S = 1.0
 

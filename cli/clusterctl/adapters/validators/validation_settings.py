@@ -29,6 +29,7 @@ class ValidationSettings:
     concurrency: int = 64
     connect_timeout_s: float = 15.0
     node_timeout_s: float = 180.0
+    # Assumed: the sshd of a node that answered, and its network, are back four seconds later.
     pauses_s: tuple[float, ...] = (1.0, 3.0)
     check_timeout_s: float = 20.0
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
