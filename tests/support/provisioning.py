@@ -77,7 +77,7 @@ class World:
         no_return: nodes that do not come back from a reboot.
         other_kernel: nodes that run another kernel than the declared one, until a reboot after the role kernel.
         reboot: roles that require a reboot.
-        again: role -> number of further rounds that it requires, each with a reboot.
+        again: role -> number of further rounds that it requires, each with a reboot; nodes in `bad` fail its check until they are over.
         gate_fails: nodes on which the gate rdma_pair fails.
         gates: replaces the results of burn-in.
         parts: node -> its parts.
@@ -251,6 +251,7 @@ class World:
         if one.name in self.lost:
             return NodeFindings(one.name, self.lost[one.name], "chosen by the test", (), 0.1)
         bad = self.bad.get(one.name, set())
+        bad = bad | {role for role, rounds in self.again.items() if rounds >= 0} if one.name in self.bad else bad
         found = [finding(r, Outcome.FAIL if r in bad else Outcome.PASS, self.severity) for r in one.spec.roles]
         found += [Finding(f"{r}.file.persisted", r, Outcome.PASS, Severity.MAJOR) for r in one.spec.roles]
         if "kernel" in one.spec.roles:

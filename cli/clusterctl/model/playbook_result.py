@@ -44,7 +44,7 @@ class HostOutcome:
     Attributes:
         ok, changed: numbers of tasks.
         reboot_required: roles that set `<role>_reboot_required`.
-        apply_again: roles that set `<role>_apply_again`: they must run once more after the reboot.
+        apply_again: roles that set `<role>_apply_again`: what they stored is to be read back after the reboot.
         waiting: settings that roles found stored and not in force before they changed anything (`<role>_settings_waiting`): after a reset, those
             that it did not bring.
     """

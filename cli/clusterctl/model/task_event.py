@@ -33,7 +33,7 @@ class TaskEvent:
         diff: unified diff, empty without `--diff`.
         message: why it failed, for people; empty otherwise.
         reboot: role -> whether it requested a reboot, from `<role>_reboot_required` facts set by this task.
-        again: role -> whether it must run once more after that reboot, from `<role>_apply_again` facts.
+        again: role -> whether what it stored is to be read back after that reboot, from `<role>_apply_again` facts.
         waiting: role -> settings that it found stored and not in force, from `<role>_settings_waiting` facts.
     """
 

@@ -219,7 +219,8 @@ def test_a_role_with_more_to_do_after_its_reboot_runs_again_and_reboots_again(wo
     result = world.run()
     assert result.exit_code is ExitCode.OK
     names = [c[0] for c in world.calls]
-    assert names == ["validate", "provision kernel,hugepages", "reboot", "provision kernel", "reboot", "validate", "burn_in", "validate"]
+    first = ["validate", "provision kernel,hugepages", "reboot"]
+    assert names == [*first, "validate", "provision kernel", "reboot", "validate", "burn_in", "validate"]
 
 
 def test_a_role_that_never_stops_asking_for_reboots_keeps_its_node_out(world: World) -> None:

@@ -157,7 +157,7 @@ def test_a_later_reboot_of_another_role_does_not_forget_the_setting(world: ColdW
     world.again = {"bios": len(world.names)}
     world.roles = ("bios", "ofed")
     world.run()
-    assert world.steps()[:6] == ["validate", "provision bios,ofed", "reboot", "provision bios", "reboot", "validate"]
+    assert world.steps()[:7] == ["validate", "provision bios,ofed", "reboot", "validate", "provision bios", "reboot", "validate"]
     assert ("power_cycle", ("r12-n02",)) in world.calls
     assert world.states() == dict.fromkeys(world.names, State.ADMITTED)
 

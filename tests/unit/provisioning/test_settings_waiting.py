@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, TaskFailure
 from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.state import State
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
     from clusterctl.model.task_event import TaskEvent
 
-NAME = "r12-n01"
+NAME, OTHER = BOTH = ("r12-n01", "r12-n02")
 NEVER, POWER, REBOOT = "never", "power", "reboot"
 WAITS = "0000:18:00.0 LINK_TYPE_P1: IB(1) in force, ETH(2) stored"
 
@@ -83,6 +84,11 @@ class StoredWorld(World):
         pending = ("ofed",) if self.stored or more else ()
         return replace(made, reboot_required=tuple(sorted({*made.reboot_required, *pending})), apply_again=pending, waiting=found)
 
+    def _findings(self, one: Node) -> NodeFindings:
+        waits = self.stored or (bool(self.rounds) and self.hidden > 0)
+        self.bad[one.name] |= {"ofed"} if waits else set()
+        return super()._findings(one)
+
     def steps(self) -> list[str]:
         return [what for what, _ in self.calls if what.split()[0] in ("provision", "reboot", "power_cycle", "booted")]
 
@@ -95,14 +101,37 @@ def world(tmp_path: Path) -> StoredWorld:
 def test_a_reboot_that_brought_the_setting_is_believed_when_it_was_read_back(world: StoredWorld) -> None:
     world.brought_by = REBOOT
     world.run()
-    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed"]
+    assert [what for what, _ in world.calls] == ["validate", "provision kernel,ofed", "reboot", "validate", "burn_in", "validate"]
     assert world.states() == {NAME: State.ADMITTED}
+
+
+def test_what_the_validators_cannot_read_back_is_read_by_its_role(world: StoredWorld) -> None:
+    lost = {"reboot": {NAME: NodeStatus.CRASHED}, "provision ofed": {}}
+    world.brought_by = REBOOT
+
+    def lose(what: str) -> None:
+        world.lost = lost.get(what, world.lost)
+
+    world.before = lose
+    world.run()
+    assert [what for what, _ in world.calls][2:] == ["reboot", "validate", "provision ofed", "validate", "burn_in", "validate"]
+    assert world.states() == {NAME: State.ADMITTED}
+
+
+def test_what_is_done_to_one_node_after_the_reboot_is_verified_on_all(world: StoredWorld) -> None:
+    """Findings of a node are of its rack, too."""
+    world.brought_by, world.names = REBOOT, (NAME, OTHER)
+    world.bad[OTHER] = {"ofed", "kernel"}
+    world.once_before("reboot", lambda: world.bad.update({OTHER: {"ofed"}}))
+    world.run()
+    assert world.calls[2:6] == [("reboot", BOTH), ("validate", BOTH), ("provision ofed", (OTHER,)), ("validate", BOTH)]
+    assert world.states() == dict.fromkeys(BOTH, State.ADMITTED)
 
 
 def test_what_the_reboot_did_not_bring_gets_one_power_cycle_and_is_read_again(world: StoredWorld) -> None:
     world.run()
-    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed", "power_cycle", "booted", "provision ofed"]
-    assert world.rounds == [(), (WAITS,), ()]
+    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed", "power_cycle", "booted"]
+    assert world.rounds == [(), (WAITS,)]
     assert world.states() == {NAME: State.ADMITTED}
 
 
@@ -136,7 +165,7 @@ def test_a_node_that_cannot_be_power_cycled_says_what_waits(world: StoredWorld, 
 def test_links_that_wait_for_the_setting_do_not_prevent_the_power_cycle(world: StoredWorld) -> None:
     world.links = False
     world.run()
-    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed", "power_cycle", "booted", "provision ofed"]
+    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed", "power_cycle", "booted"]
     assert world.states() == {NAME: State.ADMITTED}
 
 
@@ -144,7 +173,7 @@ def test_links_that_are_down_for_another_reason_keep_the_node_out(world: StoredW
     world.brought_by = REBOOT
     world.no_return = {NAME}
     world.run()
-    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed"]
+    assert world.steps() == ["provision kernel,ofed", "reboot"]
     assert "timed out" in world.reasons()[NAME]
 
 
@@ -158,7 +187,7 @@ def test_a_node_without_a_bmc_whose_links_are_down_is_not_asked_again(world: Sto
 def test_a_setting_stored_after_the_first_reboot_gets_a_warm_one_first(world: StoredWorld) -> None:
     world.brought_by, world.hidden = REBOOT, 1
     world.run()
-    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed", "reboot", "provision ofed"]
+    assert world.steps() == ["provision kernel,ofed", "reboot", "provision ofed", "reboot"]
     assert world.states() == {NAME: State.ADMITTED}
 
 

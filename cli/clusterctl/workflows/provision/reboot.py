@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
+from clusterctl.core.plan import roles_to_apply
 from clusterctl.core.reboot_budget import most_turns
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.playbook_result import HostStatus
-from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.provision import Phase, PhaseStarted, ProvisionOptions
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed, run_roles
 from clusterctl.workflows.provision.power_cycle import can_be_cycled, cycle_or_give_up, give_up, may_lack_links, power_cycle
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # A kernel that no selected role has brought is not booted in passing.
 _SAME_KERNEL = ("-e", "reboot_kernel=false")
 _MOST = 3
+_WHAT_FAILS = ProvisionOptions()
 # a server with much memory takes 20 minutes to start, its fabric some more
 _TURN_S = 3600
 
@@ -30,8 +32,8 @@ _TURN_S = 3600
 def reboot(context: RunContext, known: Knowledge) -> Knowledge:
     """Reboot the nodes that require it; with --no-reboot they are quarantined, because they do not run what is declared.
 
-    A role that must run again after the reboot (to read stored settings back, to write the children of a preset) may require another one.
-    That is a power cycle where the role found settings that the reboot did not bring, and the last one where the node has a BMC.
+    What a role stored is read back after the reboot, by its checks. Where one fails, or could not run, the role runs again (to write the children of
+    a preset, to find what waits for a power cycle), and may require another reboot. That is a power cycle where the role found settings that the reboot did not bring, and the last one where the node has a BMC.
     """
     for number in range(_MOST):
         pending = known.changes.pending(context.active)
@@ -54,7 +56,7 @@ def reboot(context: RunContext, known: Knowledge) -> Knowledge:
 
 
 def _reboot_once(context: RunContext, known: Knowledge, pending: Mapping[str, tuple[str, ...]], number: int) -> Knowledge:
-    """Reboot or power-cycle the nodes, then run the roles that must run again."""
+    """Reboot or power-cycle the nodes, then run the roles again that must, and whose checks do not all pass."""
     changes = known.changes.rebooting(pending)
     waiting = [n for n in pending if number and _waits(changes, n)]
     last = [n for n, roles in pending.items() if number == _MOST - 1 and n not in waiting and can_be_cycled(context, changes, n, roles)]
@@ -62,13 +64,30 @@ def _reboot_once(context: RunContext, known: Knowledge, pending: Mapping[str, tu
     changes = changes.cycled(cycled)
     warm = {n: roles for n, roles in pending.items() if n not in cycled and n in context.active}
     failures = reboot_nodes(context, changes, warm, _SAME_KERNEL)
-    again = {n: changes.outcomes[n].apply_again for n in pending if n in context.active and changes.outcomes[n].apply_again}
-    known = known.changed(changes.settled(n for n in pending if n in context.active and n not in again))
+    stored = {n: changes.outcomes[n].apply_again for n in pending if n in context.active and changes.outcomes[n].apply_again}
+    known, again = _read_back(context, known.changed(changes), stored)
+    known = known.changed(known.changes.settled(n for n in pending if n in context.active and n not in again))
     for roles in dict.fromkeys(again.values()):
         known = run_roles(context, known, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
     for name in (n for n in failures if n in context.active and not _waits(known.changes, n)):
         context.quarantine(name, Phase.REBOOT, failures[name])
     return known
+
+
+def _read_back(
+    context: RunContext, known: Knowledge, stored: Mapping[str, tuple[str, ...]]
+) -> tuple[Knowledge, dict[str, tuple[str, ...]]]:
+    """Validate the nodes on which roles stored something, and return those of these roles that still have something to do; `stored`: node -> roles."""
+    if not stored:
+        return known, {}
+    context.notify(PhaseStarted(Phase.REBOOT, tuple(stored), "reading back what was stored"))
+    known = known.found(context.services.validate([context.candidates[n].node for n in stored]))
+    again = {}
+    for name, roles in stored.items():
+        left = roles_to_apply(context.candidates[name].node, known.findings[name], _WHAT_FAILS, context.services.traits)
+        if any(r in left for r in roles):
+            again[name] = tuple(r for r in roles if r in left)
+    return known.changed(known.changes.validated(stored)), again
 
 
 def _waits(changes: Changes, name: str) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def verify_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     """Validate the nodes that were changed, keep the first findings of the others, and quarantine those that are not as declared.
 
+    Nodes whose stored settings were read back since anything was changed have been validated already.
     A setting that is stored and that the reboot did not bring gets a power cycle before it is judged.
     """
     plans = known.plans
@@ -28,7 +29,8 @@ def verify_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     _save(context, known, [n for n in context.active if not plans[n].roles])
     if changed:
         context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in changed)))
-        known = known.found(context.services.validate(changed))
+        unread = [n for n in changed if n.name not in known.changes.read_back]
+        known = known.found(context.services.validate(unread) if unread else ())
         cycled = bring_cold_settings(context, known)
         if cycled:
             context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in cycled), "after the power cycle"))
