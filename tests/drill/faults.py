@@ -11,6 +11,10 @@ from clusterctl.model.exit_codes import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_STALL_S = 20
+_SSHD = "pkill {} -x sshd"
+# What the kernel ends when memory is short, and what an operator's `kill` of a run that seems to hang does.
+_WORK = "pgrep -f 'ansible-playboo[k]|clusterctl_on_nod[e]|burnin_agen[t]' | xargs -r kill -9; true"
 _SESSIONS = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
 # Where Ansible and the burn-in write.
 _FOLDERS = "/tmp /var/tmp ~/.ansible /var/lib/clusterctl"
@@ -26,11 +30,13 @@ class NodeFault:
 
     Attributes:
         begin, end: shell commands on the node, or `podman WORD` of it where the node itself cannot.
+        passes: it is over by itself within seconds, and the run must admit the node.
         exit_codes: that a run with such a node may end with.
     """
 
     begin: str
-    end: str
+    end: str = "true"
+    passes: bool = False
     exit_codes: frozenset[ExitCode] = frozenset(
         {ExitCode.UNREACHABLE, ExitCode.ROLE_FAILED, ExitCode.GATE_FAILED, ExitCode.VALIDATOR_FAILED}
     )
@@ -55,7 +61,16 @@ FAULTS: Mapping[str, NodeFault] = {
     ),
     "disk_full": NodeFault(_FULL, f"for f in {_FOLDERS}; do umount $f; done; true"),
     "read_only": NodeFault(_READ_ONLY, f"for f in {_KEPT}; do umount -l $f; done; true"),
-    "rebooted": NodeFault("podman restart --time 0", "true"),
+    "rebooted": NodeFault("podman restart --time 0"),
+    "work_killed": NodeFault(_WORK),
+    "sessions_cut": NodeFault(_SESSIONS, passes=True, exit_codes=frozenset({ExitCode.OK})),
+    "sshd_restarted": NodeFault("systemctl restart ssh", passes=True, exit_codes=frozenset({ExitCode.OK})),
+    "stalled": NodeFault(
+        f"{_SSHD.format('-STOP')}; setsid sh -c 'sleep {_STALL_S}; {_SSHD.format('-CONT')}' > /dev/null 2>&1 < /dev/null &",
+        _SSHD.format("-CONT") + "; true",
+        passes=True,
+        exit_codes=frozenset({ExitCode.OK}),
+    ),
 }
 
 

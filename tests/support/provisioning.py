@@ -85,6 +85,7 @@ class World:
         level: the gates of the chosen level.
         lemon_limits: from how many events on a node owes a burn-in of level full; as it is, never.
         fence: the right to write, of a worker of the queue.
+        reconnect_s: how long a node is tried again that is in `lost` after the first validation.
         boot_id: the boot of all nodes; the gate dcgm_diag reports it.
         pool: instead of the pool `local`.
         answering: that pool, and how long a run waits for it.
@@ -127,6 +128,7 @@ class World:
     level: Sequence[str] = GATES
     lemon_limits: TroubleCounts = TroubleCounts()  # noqa: RUF009 frozen
     fence: Fence | None = None
+    reconnect_s: float = 0.0
 
     def __post_init__(self) -> None:
         file = self.state_dir / "clusterctl.db"
@@ -237,7 +239,7 @@ class World:
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
         due = due_of(store, self.lemon_limits, [n.name for n in nodes])
         candidates = {n.name: Candidate(n, tuple(self.level), (), due.get(n.name)) for n in nodes}
-        return RunContext(services, request, rundir, candidates, self.progress.append, limits=self.limits)
+        return RunContext(services, request, rundir, candidates, self.progress.append, limits=self.limits, reconnect_s=self.reconnect_s)
 
     def confirm(self, plan: Plan) -> bool:
         self.plans.append(plan)

@@ -47,8 +47,13 @@ def test_another_node_that_did_not_come_in_is_wrong() -> None:
     assert list(wrong_states(status, "n2")) == ["n1 is drained: x"]
 
 
-def test_no_fault_may_end_well() -> None:
-    assert all(ExitCode.OK not in fault.exit_codes for fault in FAULTS.values())
+def test_a_node_that_is_only_disturbed_must_be_admitted() -> None:
+    nodes = [{"name": name, **values} for name, values in GOOD.items()]
+    assert list(wrong_states({"nodes": nodes, "unfinished_runs": []}, "")) == ["n2 is quarantined: no connection"]
+
+
+def test_only_what_passes_may_end_well() -> None:
+    assert all((ExitCode.OK in fault.exit_codes) == fault.passes for fault in FAULTS.values())
 
 
 def verdicts(bad: dict[str, str]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class NodeRun:
     Attributes:
         requested: the request for the run, in the form of `clusterctl_on_node.entry`.
         on_event: called with each event of ansible-runner, which is of this node.
-        reconnect_s: how long a broken connection is tried again.
+        reconnect_s: how long a node is tried again that cannot be reached, also for the first connection: it answered earlier in the run.
         detail: why it ended, where it did not complete.
     """
 
@@ -115,7 +115,7 @@ class NodeRun:
                 self.detail = e.detail
                 now = time.monotonic()
                 lost_since = lost_since or now
-                if not self.sent or e.failure in _FINAL or now - lost_since > self.reconnect_s:
+                if e.failure in _FINAL or now - lost_since > self.reconnect_s:
                     return Ended.LOST
                 await asyncio.sleep(_RECONNECT_PAUSE_S)
 

@@ -16,7 +16,7 @@ from clusterctl.adapters.ansible.storage_errors import storage_errors
 from clusterctl.adapters.on_node import archive
 from clusterctl.adapters.on_node.node_run import Ended, NodeRun
 from clusterctl.adapters.ssh.fanout import fan_out
-from clusterctl.adapters.ssh.remote_result import TransportError
+from clusterctl.adapters.ssh.remote_result import RECONNECT_S, TransportError
 from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.adapters.validators.bundle import Bundle, cached_file, sha256_of, zipped
 from clusterctl.adapters.validators.passwords import passwords
@@ -49,7 +49,7 @@ class OnNodeSettings:
     """
 
     unattended_s: float = 30.0
-    reconnect_s: float = 300.0
+    reconnect_s: float = RECONNECT_S
     connect_timeout_s: float = 15.0
 
 

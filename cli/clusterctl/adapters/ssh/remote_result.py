@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+# How long a node is tried again that answered earlier in the same run. Assumed: what restarts (its sshd, its network, a switch) answers within five minutes.
+RECONNECT_S = 300.0
+
 
 class TransportFailure(StrEnum):
     """Why a remote command has no exit status."""

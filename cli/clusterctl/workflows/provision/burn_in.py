@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.admission.decide import gate_text
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.provision import Note, Phase, PhaseStarted, TaskSeen
+from clusterctl.workflows.provision.validate_again import validate_again
 
 if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
@@ -25,6 +26,6 @@ def burn_in(context: RunContext, known: Knowledge) -> Knowledge:
         context.notify(Note(f"warning: {warning.node}: {gate_text(warning)}"))
     context.services.store.save_gate_results(context.run_id, judged, context.options.level)
     context.notify(PhaseStarted(Phase.VERIFY, tuple(context.active), "after the load"))
-    known = known.measured(judged).found(context.services.validate(context.active_nodes()))
+    known = known.measured(judged).found(validate_again(context, context.active_nodes()))
     context.services.store.save_findings(context.run_id, *(known.findings[n] for n in context.active))
     return known

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.config_keys import REBOOT_BUDGET
 from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.adapters.pools.marking import Marker
+from clusterctl.adapters.ssh.remote_result import RECONNECT_S
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.exit_codes import ExitCode, worst
@@ -41,6 +42,7 @@ class RunContext:
         partners: the admitted nodes that the operator named to measure with.
         reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
         limits: how much of the pool may leave at once, and when.
+        reconnect_s: how long a node is tried again that cannot be reached any more.
     """
 
     services: Services
@@ -52,6 +54,7 @@ class RunContext:
     partners: tuple[Node, ...] = ()
     reboot_budget: str = REBOOT_BUDGET
     limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
+    reconnect_s: float = RECONNECT_S
     _active: dict[str, None] = field(default_factory=dict, init=False)
     _results: dict[str, NodeResult] = field(default_factory=dict, init=False)
     _playbooks: int = field(default=0, init=False)

@@ -13,6 +13,7 @@ from clusterctl.model.provision import Phase, PhaseStarted, ProvisionOptions
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed, run_roles
 from clusterctl.workflows.provision.power_cycle import can_be_cycled, cycle_or_give_up, give_up, may_lack_links, power_cycle
+from clusterctl.workflows.provision.validate_again import validate_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +82,7 @@ def _read_back(
     if not stored:
         return known, {}
     context.notify(PhaseStarted(Phase.REBOOT, tuple(stored), "reading back what was stored"))
-    known = known.found(context.services.validate([context.candidates[n].node for n in stored]))
+    known = known.found(validate_again(context, [context.candidates[n].node for n in stored]))
     again = {}
     for name, roles in stored.items():
         left = roles_to_apply(context.candidates[name].node, known.findings[name], _WHAT_FAILS, context.services.traits)

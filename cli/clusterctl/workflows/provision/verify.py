@@ -9,6 +9,7 @@ from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
 from clusterctl.workflows.parts import record_parts
 from clusterctl.workflows.provision.power_cycle import bring_cold_settings
+from clusterctl.workflows.provision.validate_again import validate_again
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +31,11 @@ def verify_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     if changed:
         context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in changed)))
         unread = [n for n in changed if n.name not in known.changes.read_back]
-        known = known.found(context.services.validate(unread) if unread else ())
+        known = known.found(validate_again(context, unread))
         cycled = bring_cold_settings(context, known)
         if cycled:
             context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in cycled), "after the power cycle"))
-            known = known.found(context.services.validate(cycled))
+            known = known.found(validate_again(context, cycled))
             known = known.changed(known.changes.cycled([n.name for n in cycled]))
         _save(context, known, [n.name for n in changed])
     for node in context.active_nodes():
