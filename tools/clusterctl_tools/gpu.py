@@ -72,6 +72,7 @@ class Gpu:
     retirement_pending: Optional[str] = None
     recovery_action: Optional[str] = None
     compute_processes: Optional[int] = None
+    compute_mode: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class GpuUnderLoad:
         idle: nothing runs on it.
         held_back: it holds its clock back in software because it is too warm.
         braked: the hardware holds it back for the power supply's sake, and not for heat.
+        clock_setting: clocks that a user set limit it.
     """
 
     index: int
@@ -123,3 +125,4 @@ class GpuUnderLoad:
     idle: bool
     held_back: bool
     braked: bool = False
+    clock_setting: bool = False

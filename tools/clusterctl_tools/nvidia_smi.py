@@ -58,7 +58,9 @@ _LOAD_FIELDS = (
 # nvml.h, nvmlClocksEventReasons: bits that a healthy GPU does not show, whatever its load. 0x4, the software power cap, is normal under load.
 _HEAT_BIT, _BRAKE_BIT = 0x40, 0x80
 _SLOWDOWNS = {0x8: "HW slowdown", _HEAT_BIT: "HW thermal slowdown", _BRAKE_BIT: "HW power brake slowdown"}
-_IDLE, _SW_THERMAL = 0x1, 0x20
+# 0x2: nvml.h names it ApplicationsClocksSetting, and UserDefinedClocks before. Assumed: locked clocks (-lgc) show it as application clocks (-ac) do, and no
+# healthy GPU does under load whose clocks nobody set: the recorded ones show 0x0 or 0x4.
+_IDLE, _USER_CLOCKS, _SW_THERMAL = 0x1, 0x2, 0x20
 
 
 def fields_argv(fields: Sequence[str], units: bool = True) -> List[str]:
@@ -88,10 +90,9 @@ def parse_load(text: str) -> List[GpuUnderLoad]:
         slowdowns = tuple(name for bit, name in _SLOWDOWNS.items() if reasons & bit)
         idle, held_back = bool(reasons & _IDLE), bool(reasons & _SW_THERMAL)
         braked = bool(reasons & _BRAKE_BIT) and not reasons & _HEAT_BIT
+        bus, locked = row["pci.bus_id"], bool(reasons & _USER_CLOCKS)
         found.append(
-            GpuUnderLoad(
-                int(index), row["pci.bus_id"], clock, power, limit, temperature, margin, memory, slowdowns, idle, held_back, braked
-            )
+            GpuUnderLoad(int(index), bus, clock, power, limit, temperature, margin, memory, slowdowns, idle, held_back, braked, locked)
         )
     if len({gpu.index for gpu in found}) < len(found):
         raise unreadable("nvidia-smi printed a GPU twice")
@@ -261,6 +262,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         retirement_pending=_text(gpu, retired + "pending_retirement"),
         recovery_action=_text(gpu, "gpu_recovery_action"),
         compute_processes=_compute_processes(gpu),
+        compute_mode=_text(gpu, "compute_mode"),
     )
 
 

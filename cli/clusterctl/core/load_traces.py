@@ -26,6 +26,7 @@ _VALUES = 1280
 _MOST_MOMENTS = 60
 # As the judge names what NVML calls so.
 _HELD_BACK = "SW thermal slowdown"
+_CLOCK_SETTING = "clock setting"
 _LONGEST = 200
 # Behind all that nvidia-smi numbers.
 _UNSEEN = 1000
@@ -95,6 +96,10 @@ def _stretches(samples: int, gpus: int) -> list[range]:
     return [range(i * samples // count, (i + 1) * samples // count) for i in range(count)]
 
 
+def _reasons_of(row: GpuUnderLoad) -> tuple[str, ...]:
+    return (*row.slowdowns, *((_HELD_BACK,) if row.held_back else ()), *((_CLOCK_SETTING,) if row.clock_setting else ()))
+
+
 def _gpu(
     device: str,
     rows: Sequence[GpuUnderLoad | None],
@@ -106,9 +111,9 @@ def _gpu(
 ) -> GpuLoad:
     working = [None if row is None or row.idle else row for row in rows]
     values = [[None if row is None else getattr(row, figure.field) for row in working] for figure in LOAD_FIGURES]
-    slowed = [i for i, row in enumerate(working) if row and (row.slowdowns or row.held_back)]
+    slowed = [i for i, row in enumerate(working) if row and _reasons_of(row)]
     held = frozenset(slowed)
-    reasons = [name for row in working if row for name in (*row.slowdowns, *((_HELD_BACK,) if row.held_back else ()))]
+    reasons = [name for row in working if row for name in _reasons_of(row)]
     return GpuLoad(
         device=device,
         is_named=is_named,

@@ -113,12 +113,13 @@ def test_case(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasons", "metric", "first"), [("0x88", "power_brake", "power supplies"), ("0x48", "clock", "fans"), ("0xc8", "clock", "fans")]
+    ("reasons", "metric", "first"),
+    [("0x88", "power_brake", "power supplies"), ("0x48", "clock", "fans"), ("0xc8", "clock", "fans"), ("0x6", "clock_setting", "-rgc")],
 )
-def test_a_power_brake_is_not_heat(reasons: str, metric: str, first: str) -> None:
-    found = [r for r in judged({"gpus": 8, "slow": {6: {"reasons": f"0x{int(reasons, 16):016x}"}}}) if r.outcome is Outcome.FAIL]
+def test_a_power_brake_and_a_lock_are_not_heat(reasons: str, metric: str, first: str) -> None:
+    found = [r for r in judged({"gpus": 8, "slow": {6: {"reasons": f"0x{int(reasons, 16):016x}"}}}) if r.outcome is not Outcome.PASS]
     assert [(r.rule, r.device, r.metric) for r in found] == [("slowdown", "gpu6", metric)]
-    named = [word for word in ("power supplies", "fans") if word in found[0].hint]
+    named = [word for word in ("power supplies", "fans", "-rgc") if word in found[0].hint]
     assert min(named, key=found[0].hint.index) == first
 
 

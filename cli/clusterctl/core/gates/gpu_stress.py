@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
-from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load, load_figures
+from clusterctl.core.gates.judging.gpu_load import CLOCK_SETTING, POWER_BRAKE, judge_load, load_figures
 from clusterctl.core.gates.judging.gpu_trace import SLOW_QUERY_S
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.own_history import with_better
@@ -47,6 +47,9 @@ _LIMIT = (
     "if it is low after that, too, it is capped from outside: check power supplies, power shelf and cables, and what the BMC allows (`clusterctl bmc {node}`)"
 )
 _POWER = "check power supplies, power shelf and cables of {node} (`clusterctl bmc {node}`); {gpu} is not at fault"
+_CLOCKS = "compare its clock settings with an equal node: `nvidia-smi -rgc`, `-rmc` and `-rac` take back what `-lgc`, `-lmc` and `-ac` set"
+# By metric, where the rule does not determine it.
+_BY_METRIC = {POWER_BRAKE: _POWER, CLOCK_SETTING: _CLOCKS}
 _LOST = "{gpu} is gone: read the XIDs in the kernel log, power-cycle the node (`clusterctl power cycle {node}`); if it is lost again, replace it"
 
 
@@ -215,7 +218,7 @@ class GpuStress(Gate[GpuStressSettings]):
         """By the rule: heat and power are of the chassis, the rate per clock is of the GPU."""
         # What is below its own history is the rate, or the rate per clock.
         rule = "floor" if result.rule == "history" and result.metric in self.units else result.rule
-        action = _POWER if result.metric == POWER_BRAKE else _ACTIONS.get(rule, _ACTIONS["rate"])
+        action = _BY_METRIC.get(result.metric) or _ACTIONS.get(rule, _ACTIONS["rate"])
         action = _LOST if result.reason is GateReason.DEVICE_LOST else action
         command = ""
         if result.reason is GateReason.POWER_LIMIT_LOW:

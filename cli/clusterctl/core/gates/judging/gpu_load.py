@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # The metric of a slowdown that the power supplies request; every other one is of the clock.
 POWER_BRAKE = "power_brake"
+# That of clocks which a user set (nvidia-smi -ac, -lgc).
+CLOCK_SETTING = "clock_setting"
 # As the counter of the same name in load_errors: healthy GB200 trays show it for seconds.
 _HELD_BACK_SHARE = 0.01
 _RANK = {Outcome.FAIL: 0, Outcome.WARN: 1, Outcome.PASS: 2}
@@ -117,7 +119,7 @@ def _incomplete(gate: Gate[Any], subject: Subject, device: str, detail: str) -> 
 
 
 def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterator[GateResult]:
-    """What held a clock back: heat or a power brake in hardware fails, heat in software for more than a moment, or no margin left to it, warns."""
+    """What held a clock back: heat or a power brake in hardware fails, heat in software for more than a moment, clocks that a user set, or no margin left, warn."""
     blank = GateResult(gate.name, node, Outcome.PASS, "slowdown", "clock", source="nvml.h, nvmlClocksEventReasons; Azure's thermal test")
     bad = False
     for device, load in sorted(own.items()):
@@ -130,6 +132,10 @@ def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterato
         elif load.held_back > _HELD_BACK_SHARE:
             bad = True
             yield replace(slowed, outcome=Outcome.WARN, found=f"SW thermal slowdown in {load.held_back:.0%} of the samples")
+        elif load.clock_setting > _HELD_BACK_SHARE:
+            bad = True
+            shown = f"a clock setting limits it in {load.clock_setting:.0%} of the samples"
+            yield replace(slowed, outcome=Outcome.WARN, metric=CLOCK_SETTING, found=shown)
         elif load.margin_c is not None and load.margin_c <= 0:
             bad = True
             yield replace(

@@ -39,6 +39,7 @@ class Loaded:
 
     Attributes:
         braked: no heat held it back, but the power brake.
+        clock_setting: share of the samples in which clocks that a user set limited it.
     """
 
     clock_mhz: float | None
@@ -49,6 +50,7 @@ class Loaded:
     held_back: float
     braked: bool = False
     power_limit_w: float | None = None
+    clock_setting: float = 0.0
 
 
 def read_trace(
@@ -106,6 +108,7 @@ def _load_of(rows: Sequence[GpuUnderLoad]) -> Loaded:
         held_back=sum(row.held_back for row in rows) / len(rows),
         braked=any(row.braked for row in rows) and all(row.braked for row in rows if row.slowdowns),
         power_limit_w=median(limits) if limits else None,
+        clock_setting=sum(row.clock_setting for row in rows) / len(rows),
     )
 
 
