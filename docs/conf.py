@@ -37,6 +37,7 @@ NAVIGATION = {
         "how-to/own-role-validator-gate-pool",
         "how-to/pools",
         "how-to/add-and-remove-nodes",
+        "how-to/between-tenants",
         "how-to/quarantined-node",
         "how-to/read-the-report",
         "how-to/one-gate",

@@ -58,8 +58,7 @@ _LOAD_FIELDS = (
 # nvml.h, nvmlClocksEventReasons: bits that a healthy GPU does not show, whatever its load. 0x4, the software power cap, is normal under load.
 _HEAT_BIT, _BRAKE_BIT = 0x40, 0x80
 _SLOWDOWNS = {0x8: "HW slowdown", _HEAT_BIT: "HW thermal slowdown", _BRAKE_BIT: "HW power brake slowdown"}
-# 0x2: nvml.h names it ApplicationsClocksSetting, and UserDefinedClocks before. Assumed: locked clocks (-lgc) show it as application clocks (-ac) do, and no
-# healthy GPU does under load whose clocks nobody set: the recorded ones show 0x0 or 0x4.
+# Assumed: locked clocks (-lgc) set 0x2 (nvml.h: ApplicationsClocksSetting, before that UserDefinedClocks) as -ac does; recorded GPUs under load have 0x0 or 0x4.
 _IDLE, _USER_CLOCKS, _SW_THERMAL = 0x1, 0x2, 0x20
 
 

@@ -1,7 +1,7 @@
 """Interfaces, addresses, rules and routes, from iproute2."""
 
 import json
-from ipaddress import IPv4Interface, IPv6Interface, ip_address
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface, IPv6Network, ip_address, ip_network
 from typing import Any, Dict, List, Union
 
 from clusterctl_validators.probe import Probe, ProbeError
@@ -45,6 +45,20 @@ def expected_routes(own: Union[IPv4Interface, IPv6Interface], interface: str, ga
     if gateway:
         lines.append("default via {} dev {}".format(ip_address(gateway), interface))
     return "; ".join(sorted(lines))
+
+
+def refused_networks(probe: Probe, version: int, network: Union[IPv4Network, IPv6Network]) -> str:
+    """Routes of any table and kind `blackhole`, `unreachable` or `prohibit` that lie in a network; empty if there are none.
+
+    One that covers it does not count: the route of the network itself is more specific, and sites and CNIs (Calico) have such aggregates.
+    """
+    found = []
+    for kind in ("blackhole", "unreachable", "prohibit"):
+        for row in _answer(probe, "-{}".format(version), "-N", "-j", "route", "show", "table", "all", "type", kind):
+            destination = ip_network(row["dst"] if row["dst"] != "default" else "::/0" if version == 6 else "0.0.0.0/0")
+            if destination.prefixlen >= network.prefixlen and destination.overlaps(network):
+                found.append("{} {} in table {}".format(kind, row["dst"], row.get("table", "254")))
+    return ", ".join(found)
 
 
 def _answer(probe: Probe, *words: str) -> List[Dict[str, Any]]:

@@ -284,6 +284,11 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("hardware.nvme_data_disks", "lsblk: {}".format(result.error or e))
         return
     hint = "found {}; reseat or replace the missing disk".format(", ".join(disks) or "none")
+    empty = [name for name in pcie.nvme_devices(probe) if not probe.glob("/sys/class/nvme/{}/nvme*n*".format(name))]
+    if empty:
+        hint = "{} without a namespace, which a user may have deleted: `nvme create-ns`, `nvme attach-ns`; no disk is missing".format(
+            ", ".join(empty)
+        )
     record.ok("hardware.nvme_data_disks", len(disks) >= minimum, expected=minimum, found=len(disks), hint=hint)
 
 

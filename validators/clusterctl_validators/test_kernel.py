@@ -17,6 +17,8 @@ ROLE = "kernel"
 LEFT_BY_ROLE = ("kernel.*.persisted", "kernel.package.held")
 RUNNING_KERNEL = "kernel.release.running"
 VERSIONS = {"kernel.release.running": ("kernel", "")}
+# They take processors or memory from jobs (kernel-parameters.rst): a kernel that has them does not show what it lacks.
+_TAKES_FROM_JOBS = ("isolcpus", "nohz_full", "maxcpus", "nr_cpus", "possible_cpus", "nosmt", "mem", "memmap")
 REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
 KEEP = "provision the node: it starts this kernel once, and keeps it when that boot succeeds"
@@ -41,6 +43,23 @@ def test_running_command_line(spec: SpecView, probe: Probe, record: Record) -> N
             found = found[:1]  # a repeated equal value is harmless for a running kernel
         expected = as_words(name, declared_values(value))
         record.equal("kernel.cmdline[{}].running".format(name), expected, as_words(name, found), hint=REBOOT)
+
+
+def test_undeclared_parameters(spec: SpecView, probe: Probe, record: Record) -> None:
+    """Parameters that take processors or memory from jobs, and that nothing declares."""
+    declared = {canonical(name) for name in _parameters(spec)}
+    if probe.read("/proc/cmdline") is None:
+        record.not_applicable("kernel.cmdline_undeclared", "/proc/cmdline is absent")
+        return
+    running = by_canonical_name(probe.cmdline())
+    others = [as_words(name, running[name]) for name in _TAKES_FROM_JOBS if name in running and name not in declared]
+    if others:
+        hint = (
+            "declare them in kernel_cmdline, or take them out of GRUB's files (/etc/default/grub, /etc/default/grub.d) and reboot the node"
+        )
+        record.warn("kernel.cmdline_undeclared", expected="none", found=" ".join(others), hint=hint)
+    else:
+        record.equal("kernel.cmdline_undeclared", "none", "none")
 
 
 def test_next_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -109,9 +128,10 @@ def test_modules(spec: SpecView, probe: Probe, record: Record) -> None:
         check = "kernel.modules[{}]".format(name)
         loaded = _loaded(probe, name) or _plain(name) in builtin
         record.ok(check + ".running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=APPLY)
-        persisted = _plain(name) in at_boot
-        found = "in modules-load.d" if persisted else "not in modules-load.d"
-        record.ok(check + ".persisted", persisted, expected="in modules-load.d", found=found, hint=APPLY)
+        listed, blocked = _plain(name) in at_boot, modprobe_files.blocked_by(probe, name)
+        found = blocked or ("in modules-load.d" if listed else "not in modules-load.d")
+        hint = "remove that, or declare the module no longer" if blocked else APPLY
+        record.ok(check + ".persisted", listed and not blocked, expected="in modules-load.d", found=found, hint=hint)
 
 
 def test_absent_modules(spec: SpecView, probe: Probe, record: Record) -> None:

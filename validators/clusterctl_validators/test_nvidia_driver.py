@@ -1,11 +1,11 @@
 """The driver and its companions: the loaded and running versions, and the packages, files and units for the next boot."""
 
 import re
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from clusterctl_tools import dnf, modinfo, nvidia_module
 from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
-from clusterctl_validators import driver_pins, gpu_modes, modprobe_files, nvlsm, secure_boot
+from clusterctl_validators import driver_pins, gpu_left_behind, gpu_modes, modprobe_files, nvlsm, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nvidia import NvidiaReader
@@ -24,6 +24,8 @@ LEFT_BY_ROLE = (
     "nvidia_driver.gpu_settings.*",
     "nvidia_driver.persistenced.dropin.*",
 )
+# What a former user left; a reboot ends the first.
+BEYOND_ROLE = ("nvidia_driver.compute_mode", "nvidia_driver.conf_compute")
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
@@ -82,7 +84,8 @@ def _module_at_boot(record: Record, probe: Probe, check: str, path: str, module:
         record.equal(check + ".persisted", "absent", found, hint=_PROVISION)
         return
     lines = [line for line in (_file(record, probe, check + ".file", path) or "").splitlines() if line and not line.startswith("#")]
-    record.equal(check + ".persisted", module, " ".join(lines) or "absent", hint=_PROVISION)
+    blocked = modprobe_files.blocked_by(probe, module)
+    record.equal(check + ".persisted", module, blocked or " ".join(lines) or "absent", hint="remove that" if blocked else _PROVISION)
     loaded = bool(probe.glob("/sys/module/" + module.replace("-", "_")))
     record.ok(check + ".running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
 
@@ -172,6 +175,17 @@ def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
             gpu_modes.check_ecc(record, gpu, ecc)
         if power_w:
             gpu_modes.check_power(record, gpu, power_w)
+
+
+def test_left_behind(spec: Spec, record: Record, probe: Probe) -> None:
+    """Modes of GPUs and parameters of the module that nothing declares."""
+    try:
+        gpu_left_behind.judge_compute_mode(record, NvidiaReader(probe).query().gpus)
+    except UnreadableGpuError as e:
+        record.could_not_run("nvidia_driver.compute_mode", str(e), Severity.CRITICAL)
+    gpu_left_behind.judge_conf_compute(record, probe)
+    gpu_left_behind.judge_mps(record, probe)
+    gpu_left_behind.judge_other_parameters(record, probe, _declared_parameters(spec))
 
 
 def test_gpu_modes_after_boot(spec: Spec, record: Record, probe: Probe) -> None:
@@ -340,10 +354,15 @@ def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
         )
 
 
-def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
+def _declared_parameters(spec: Spec) -> Dict[str, str]:
     declared = nvidia_module.as_written(spec["nvidia_driver_module_parameters"])
     if spec["nvidia_driver_gsp_firmware"]:
         declared["NVreg_EnableGpuFirmware"] = str(int(spec["nvidia_driver_gsp_firmware"] == "enabled"))
+    return declared
+
+
+def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
+    declared = _declared_parameters(spec)
     if not declared:
         found = "absent" if probe.read(OPTIONS_FILE) is None else "present"
         record.equal("nvidia_driver.parameters.file", "absent", found, hint=_PROVISION)

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 from clusterctl_tools import apt, firewall_cmd
 from clusterctl_tools.systemctl import parse_properties, show_argv
-from clusterctl_validators import chrony, cpu_policy, iptables_files, limits
+from clusterctl_validators import chrony, cpu_policy, iptables_files, limits, os_left_behind
 from clusterctl_validators.probe import Probe, ProbeError, Unit
 from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
@@ -117,6 +117,13 @@ def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
         _persisted(probe, record, "os_tuning.idle_latency_max_us", "idle_latency_max_us", latency)
     else:
         record.not_applicable("os_tuning.idle_latency_max_us", "not managed")
+
+
+def test_left_behind(spec: SpecView, probe: Probe, record: Record) -> None:
+    """What no role sets. The frequency counts where full speed is declared."""
+    rows = os_left_behind.LEFTOVERS + ((os_left_behind.FULL_SPEED,) if spec["os_tuning_governor"] == "performance" else ())
+    for one in rows:
+        os_left_behind.judge_leftover(record, probe, one)
 
 
 def test_owner_of_cpu_power(spec: SpecView, probe: Probe, record: Record) -> None:

@@ -229,6 +229,10 @@ def test_addresses_and_routes(spec: Spec, record: Record, probe: Probe) -> None:
         present = rail_routing.addresses(probe, rail.interface)
         found = str(own) if str(own) in present else ", ".join(present) or "none"
         record.equal(rail.id + "address.running", str(own), found, hint=APPLY)
+        refused = rail_routing.refused_networks(probe, own.version, own.network)
+        if refused:
+            hint = "no role sets it, and peers of this rail are not reached: `ip route del` it, and find what sets it at boot"
+            record.warn(rail.id + "refused_networks", expected="none", found=refused, hint=hint)
         if int(spec["roce_table_base"]):
             table = str(int(spec["roce_table_base"]) + rail.rail)
             priority = int(spec["roce_rule_priority_base"]) + rail.rail

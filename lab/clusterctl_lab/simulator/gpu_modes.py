@@ -1,4 +1,4 @@
-"""Modes of the GPUs. The board stores the ECC mode, which takes effect at the next boot; a boot resets MIG mode (Hopper) and power limit."""
+"""Modes of the GPUs. The board stores the ECC mode, which takes effect at the next boot; a boot resets MIG mode (Hopper), power limit and compute mode."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class GpuModes:
     ecc_pending: bool = True
     mig: bool = False
     power_w: float = machine.THIS.gpu_power_limit_w
+    compute: str = "Default"
 
 
 def current_modes(index: int) -> GpuModes:
@@ -25,7 +26,8 @@ def current_modes(index: int) -> GpuModes:
     now = _load(_current_file()).get(str(index), {})
     ecc = bool(now.get("ecc", True))
     power_w = float(now.get("power_w", machine.THIS.gpu_power_limit_w))
-    return GpuModes(ecc=ecc, ecc_pending=bool(stored.get("ecc", ecc)), mig=bool(now.get("mig", False)), power_w=power_w)
+    compute = str(now.get("compute", "Default"))
+    return GpuModes(ecc=ecc, ecc_pending=bool(stored.get("ecc", ecc)), mig=bool(now.get("mig", False)), power_w=power_w, compute=compute)
 
 
 def on_boot() -> None:
@@ -49,6 +51,11 @@ def set_power(index: int, watts: float) -> None:
     _save_current(index, replace(current_modes(index), power_w=watts))
 
 
+def set_compute(index: int, mode: str) -> None:
+    """Change the compute mode immediately; a boot resets it (manual of nvidia-smi)."""
+    _save_current(index, replace(current_modes(index), compute=mode))
+
+
 def _current_file() -> str:
     return f"{state.RUN}/gpu-modes.json"
 
@@ -57,13 +64,13 @@ def _save_current(index: int, values: GpuModes) -> None:
     _save(_current_file(), _load(_current_file()) | {str(index): asdict(values)})
 
 
-def _load(path: str) -> dict[str, dict[str, float | bool]]:
+def _load(path: str) -> dict[str, dict[str, float | bool | str]]:
     text = state.read(path)
-    result: dict[str, dict[str, float | bool]] = json.loads(text) if text else {}
+    result: dict[str, dict[str, float | bool | str]] = json.loads(text) if text else {}
     return result
 
 
-def _save(path: str, values: dict[str, dict[str, float | bool]]) -> None:
+def _save(path: str, values: dict[str, dict[str, float | bool | str]]) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(values, file)

@@ -1,4 +1,4 @@
-"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s|-e, topo -m, -pm, -pl, -mig, -e, --version, and the table."""
+"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s|-e, topo -m, conf-compute -q, -pm, -pl, -mig, -e, -c, --version, and the table."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ if TYPE_CHECKING:
     from .gpus import GpuView
 
 _SHOWS = {"-L": smi_text.gpu_list, "--list-gpus": smi_text.gpu_list, "nvlink": smi_text.nvlink_status, "topo": smi_text.topology_matrix}
+
+# The rows of R595 on H20 (its mode is off), of which no complete output is public.
+_NOT_CONFIDENTIAL = """
+==============NVSMI CONF-COMPUTE LOG==============
+
+    CC State                   : OFF
+    Multi-GPU Mode             : None
+    CPU CC Capabilities        : None
+    GPU CC Capabilities        : CC Capable
+    CC GPUs Ready State        : Ready
+"""
 
 
 def main(argv: list[str], version: str) -> int:
@@ -48,6 +59,8 @@ def _text(words: list[str], views: list[GpuView], driver: str) -> str:
     first = words[0] if words else ""
     if first == "nvlink" and {"-e", "--errorcounters"} & set(words):
         return smi_text.nvlink_errors(views)
+    if words == ["conf-compute", "-q"]:
+        return _NOT_CONFIDENTIAL
     if first in _SHOWS:
         return _SHOWS[first](views)
     if first in ("-q", "--query"):

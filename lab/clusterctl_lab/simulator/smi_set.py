@@ -1,4 +1,4 @@
-"""nvidia-smi -pl, -mig and -e: change a mode of one GPU or of all."""
+"""nvidia-smi -pl, -mig, -e and -c: change a mode of one GPU or of all."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ if TYPE_CHECKING:
     from .gpus import GpuView
 
 _VERBS = {"-pl": "power", "--power-limit": "power", "-mig": "mig", "--multi-instance-gpu": "mig", "-e": "ecc", "--ecc-config": "ecc"}
+_VERBS |= {"-c": "compute", "--compute-mode": "compute"}
+_COMPUTE = {
+    "0": "Default",
+    "DEFAULT": "Default",
+    "2": "Prohibited",
+    "PROHIBITED": "Prohibited",
+    "3": "Exclusive_Process",
+    "EXCLUSIVE_PROCESS": "Exclusive_Process",
+}
 _SWITCH = {"0": False, "DISABLED": False, "1": True, "ENABLED": True}
 
 
 def requested_setting(words: list[str]) -> tuple[str, str]:
-    """The setting to change (`power`, `mig` or `ecc`) and its value; both empty if there is none."""
+    """The setting to change (`power`, `mig`, `ecc` or `compute`) and its value; both empty if there is none."""
     for name, value in _pairs(words):
         if name in _VERBS:
             return _VERBS[name], value
@@ -29,7 +38,7 @@ def apply_setting(views: list[GpuView], words: list[str]) -> int:
         print("No devices were found")
         return 6
     for view in chosen:
-        refusal = _power(view, value) if verb == "power" else _switch(view, verb, value)
+        refusal = _power(view, value) if verb == "power" else _compute(view, value) if verb == "compute" else _switch(view, verb, value)
         if refusal:
             print(refusal + "\nTerminating early due to previous errors.")
             return 2
@@ -54,6 +63,15 @@ def _power(view: GpuView, value: str) -> str:
     before = gpu_modes.current_modes(view.gpu.index).power_w
     gpu_modes.set_power(view.gpu.index, watts)
     print(f"Power limit for GPU {bus} was set to {watts:.2f} W from {before:.2f} W.")
+    return ""
+
+
+def _compute(view: GpuView, value: str) -> str:
+    mode = _COMPUTE.get(value.upper())
+    if mode is None:
+        return f"Invalid argument: {value}"
+    gpu_modes.set_compute(view.gpu.index, mode)
+    print(f"Set compute mode to {mode.upper()} for GPU {view.gpu.bus_id}.")
     return ""
 
 

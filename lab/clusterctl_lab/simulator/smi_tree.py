@@ -80,7 +80,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
             "free": f"{this.gpu_memory_mib - 479} MiB",
         },
         "bar1_memory_usage": {"total": "131072 MiB", "used": "1 MiB", "free": "131071 MiB"},
-        "compute_mode": "Default",
+        "compute_mode": view.modes.compute,
         "utilization": {"gpu_util": "0 %", "memory_util": "0 %", "encoder_util": "0 %", "decoder_util": "0 %"},
         "ecc_mode": {"current_ecc": _switch(on=view.modes.ecc), "pending_ecc": _switch(on=view.modes.ecc_pending)},
         "ecc_errors": _ecc(view),

@@ -128,3 +128,64 @@ def test_the_topology_file(tmp_path: Path) -> None:
     for number, text in enumerate((None, "", "<html/>")):
         faults = bad(check(tmp_path / str(number), files={**good, path: text}, nccl_topology_file=path))
         assert set(faults) == {"nccl.topology_file"}
+
+
+PLUGIN = "/usr/local/lib/libnccl-net.so"
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "found"),
+    [
+        ({PLUGIN: ""}, {}, PLUGIN),
+        ({"/etc/ld.so.conf.d/x.conf": "# ours\n/opt/x/lib\n", "/opt/x/lib/libnccl-tuner.so": ""}, {}, "/opt/x/lib/libnccl-tuner.so"),
+        (
+            {"/usr/lib/x86_64-linux-gnu/libnccl-env.so": "", "/usr/local/cuda-13/lib64/libnccl-profiler.so": ""},
+            {},
+            "libnccl-env.so, /usr/local",
+        ),
+        ({PLUGIN: ""}, {"NCCL_NET_PLUGIN": "none"}, ""),
+        # Not where the loader looks: a job names it itself, as HPC-X does.
+        ({"/opt/hpcx/nccl_rdma_sharp_plugin/lib/libnccl-net.so": ""}, {}, ""),
+        ({"/usr/lib/x86_64-linux-gnu/libnccl.so.2": ""}, {}, ""),
+    ],
+)
+def test_plugins_that_nothing_declares(files: dict[str, str | None], settings: dict[str, str], found: str, tmp_path: Path) -> None:
+    """NCCL loads them by their names alone (NVIDIA/nccl, src/plugin)."""
+    conf = CONF + "".join(f"{name}={value}\n" for name, value in settings.items())
+    node = check(tmp_path, files={module.CONF: conf, **files}, nccl_settings={**declared("nccl")["nccl_settings"], **settings})
+    assert bad(node) == {}
+    plugins = node["nccl.plugins"]
+    assert (plugins.outcome.value, found in plugins.found) == ("warn" if found else "pass", True)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "found"),
+    [
+        ("/etc/environment", "CUDA_VISIBLE_DEVICES=0,1", "CUDA_VISIBLE_DEVICES=0,1"),
+        ("/etc/profile.d/x.sh", "export UCX_TLS=tcp", "UCX_TLS=tcp"),
+        ("/etc/profile.d/x.sh", "export OMPI_MCA_btl=tcp,self", "OMPI_MCA_btl=tcp,self"),
+        ("/etc/environment", "OMP_NUM_THREADS=1", "OMP_NUM_THREADS=1"),
+        ("/etc/security/pam_env.conf", "LD_PRELOAD DEFAULT=/opt/x.so", "LD_PRELOAD=/opt/x.so"),
+        ("/etc/systemd/system.conf.d/x.conf", 'DefaultEnvironment="CUDA_LAUNCH_BLOCKING=1"', "CUDA_LAUNCH_BLOCKING=1"),
+        ("/etc/profile.d/90-clusterctl-cuda.sh", "export CUDA_HOME=/usr/local/cuda PATH=/usr/local/cuda/bin:$PATH", ""),
+        ("/etc/profile.d/lang.sh", "export LANG=C.UTF-8", ""),
+        ("/etc/environment", "# UCX_TLS=tcp", ""),
+    ],
+)
+def test_variables_of_other_libraries(path: str, line: str, found: str, tmp_path: Path) -> None:
+    node = check(tmp_path, files={path: line + "\n"})
+    assert bad(node) == {}
+    other = node["nccl.other_environment"]
+    assert (other.outcome.value, found in other.found) == ("warn" if found else "pass", True)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "found"),
+    [
+        (module._ROOTS_CONF, "NCCL_P2P_DISABLE=1", f"{module._ROOTS_CONF}: NCCL_P2P_DISABLE=1"),
+        ("/etc/security/pam_env.conf", "NCCL_DEBUG OVERRIDE=INFO", "/etc/security/pam_env.conf: NCCL_DEBUG=INFO"),
+        ("/etc/systemd/system.conf", "DefaultEnvironment=NCCL_IB_DISABLE=1", "/etc/systemd/system.conf: NCCL_IB_DISABLE=1"),
+    ],
+)
+def test_other_places_of_nccls_settings(path: str, line: str, found: str, tmp_path: Path) -> None:
+    assert bad(check(tmp_path, files={path: line + "\n"})) == {"nccl.environment": found}

@@ -45,6 +45,8 @@ def commands() -> dict[str, CommandResult | str]:
         QUERY: smi_xml().replace("590.48.01", "580.126.20").replace("<cuda_version>13.1<", "<cuda_version>13.0<"),
         DPKG: dpkg(PACKAGES),
         "modinfo nvidia": modinfo_text(version="580.126.20", license="Dual MIT/GPL"),
+        "nvidia-smi conf-compute -q": "    CC State                   : OFF\n    CC GPUs Ready State        : Ready\n",
+        "pgrep -x nvidia-cuda-mps": CommandResult(1),
         "nv-fabricmanager --version": "Fabric Manager version is : 580.126.20\n",
         "nvidia-persistenced --version": "nvidia-persistenced:  version 580.126.20\n  The NVIDIA Persistence Daemon.\n",
         "dcgmi --version": "\ndcgmi  version: 4.5.3\n\n",
