@@ -73,6 +73,7 @@ class Gpu:
     recovery_action: Optional[str] = None
     compute_processes: Optional[int] = None
     compute_mode: Optional[str] = None
+    power_profiles: Optional[str] = None
 
 
 @dataclass(frozen=True)

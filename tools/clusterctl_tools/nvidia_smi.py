@@ -262,6 +262,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         recovery_action=_text(gpu, "gpu_recovery_action"),
         compute_processes=_compute_processes(gpu),
         compute_mode=_text(gpu, "compute_mode"),
+        power_profiles=_text(gpu, "power_profiles/power_profile_requested_profiles"),
     )
 
 

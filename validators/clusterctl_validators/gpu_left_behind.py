@@ -38,6 +38,17 @@ def judge_compute_mode(record: Record, gpus: Sequence[Gpu]) -> None:
         record.equal(_COMPUTE_MODE, "Default", "Default")
 
 
+def judge_power_profiles(record: Record, gpus: Sequence[Gpu]) -> None:
+    """Workload power profiles of Blackwell (Max-Q and others), which a user or NVIDIA's Domain Power Service requests; all recorded GPUs show N/A."""
+    # Assumed: what nvidia-smi prints where one is requested; no output of that is public.
+    found = ", ".join("GPU {}: {}".format(gpu.index, gpu.power_profiles) for gpu in gpus if gpu.power_profiles not in (None, "None"))
+    if found:
+        hint = "they trade speed for power: `nvidia-smi power-profiles` clears what no one declares"
+        record.warn("nvidia_driver.power_profiles", expected="none", found=found, hint=hint)
+    else:
+        record.equal("nvidia_driver.power_profiles", "none", "none")
+
+
 def judge_conf_compute(record: Record, probe: Probe) -> None:
     """Confidential computing, and Protected PCIe between the GPUs of a board."""
     if _refused(probe):

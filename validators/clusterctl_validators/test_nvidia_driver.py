@@ -180,7 +180,9 @@ def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
 def test_left_behind(spec: Spec, record: Record, probe: Probe) -> None:
     """Modes of GPUs and parameters of the module that nothing declares."""
     try:
-        gpu_left_behind.judge_compute_mode(record, NvidiaReader(probe).query().gpus)
+        gpus = NvidiaReader(probe).query().gpus
+        gpu_left_behind.judge_compute_mode(record, gpus)
+        gpu_left_behind.judge_power_profiles(record, gpus)
     except UnreadableGpuError as e:
         record.could_not_run("nvidia_driver.compute_mode", str(e), Severity.CRITICAL)
     gpu_left_behind.judge_conf_compute(record, probe)

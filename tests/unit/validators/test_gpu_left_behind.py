@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CASES: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "left_behind" / "gpus.yml").read_text())
-OURS = ("compute_mode", "conf_compute", "mps", "parameters.undeclared", "peermem.persisted")
+OURS = ("compute_mode", "power_profiles", "conf_compute", "mps", "parameters.undeclared", "peermem.persisted")
 OFF = {"CC State": "OFF", "CC GPUs Ready State": "Ready"}
 
 
@@ -26,6 +26,8 @@ def node_of(case: dict[str, Any], root: Path) -> dict[str, Finding]:
     xml = smi_xml()
     for index, mode in case.get("modes", {}).items():
         xml = edit_gpu(xml, index, {"<compute_mode>Default<": f"<compute_mode>{mode}<"})
+    for index, profile in case.get("profiles", {}).items():
+        xml = edit_gpu(xml, index, {"requested_profiles>N/A<": f"requested_profiles>{profile}<"})
     conf, mps = case.get("conf", OFF), case.get("mps", "")
     text = conf if isinstance(conf, str) else "".join(f"    {name:<27}: {value}\n" for name, value in conf.items())
     commands: dict[str, CommandResult | str] = {
@@ -47,7 +49,8 @@ def node_of(case: dict[str, Any], root: Path) -> dict[str, Finding]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c["name"])
 def test_what_is_found(case: dict[str, Any], tmp_path: Path) -> None:
-    found = {name: f for name in OURS if (f := node_of(case, tmp_path)[f"nvidia_driver.{name}"]).outcome not in QUIET}
+    findings = node_of(case, tmp_path)
+    found = {name: f for name in OURS if (f := findings[f"nvidia_driver.{name}"]).outcome not in QUIET}
     assert {name: f.outcome.value for name, f in found.items()} == {name: outcome for name, (outcome, _) in case["found"].items()}
     for name, (_, words) in case["found"].items():
         assert words in found[name].found
