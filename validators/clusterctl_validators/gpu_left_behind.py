@@ -26,7 +26,9 @@ def judge_compute_mode(record: Record, gpus: Sequence[Gpu]) -> None:
     """The compute mode, which lasts until the next boot (manual of nvidia-smi): all recorded GPUs of clouds have Default."""
     modes = {gpu.index: gpu.compute_mode for gpu in gpus if gpu.compute_mode}
     others = {index: mode for index, mode in modes.items() if mode != "Default"}
-    found = ", ".join("GPU {}: {}".format(index, mode) for index, mode in sorted(others.items()))
+    found = ", ".join(
+        "{} on GPU {}".format(mode, ", ".join(str(i) for i in sorted(others) if others[i] == mode)) for mode in sorted(set(others.values()))
+    )
     hint = "`nvidia-smi -c DEFAULT`, or reboot the node; find out what sets it (Slurm's prolog, a unit)"
     if not modes:
         record.not_applicable(_COMPUTE_MODE, "nvidia-smi does not report it")

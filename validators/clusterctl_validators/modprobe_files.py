@@ -4,6 +4,7 @@ import re
 from typing import Dict
 
 from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
 
 # A file hides those of the same name before it.
 _FOLDERS = ("/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d")
@@ -33,3 +34,11 @@ def blocked_by(probe: Probe, module: str) -> str:
         if key in ("modprobe.blacklist", "module_blacklist") and any(re.fullmatch(name, listed) for listed in value.split(",")):
             return "`{}` on the kernel's command line".format(word)
     return ""
+
+
+def judge_blocked(record: Record, probe: Probe, check: str, module: str) -> None:
+    """A declared module that the next boot would not load; no role takes a line of others away."""
+    blocked = blocked_by(probe, module)
+    if blocked:
+        hint = "the next boot does not load it: remove that line, or declare the module no longer"
+        record.ok(check + ".blacklisted", False, expected="on no blacklist", found=blocked, hint=hint)

@@ -15,6 +15,7 @@ from clusterctl_validators.spec_view import SpecView
 
 ROLE = "kernel"
 LEFT_BY_ROLE = ("kernel.*.persisted", "kernel.package.held")
+BEYOND_ROLE = ("kernel.modules.blacklisted",)
 RUNNING_KERNEL = "kernel.release.running"
 VERSIONS = {"kernel.release.running": ("kernel", "")}
 # They take processors or memory from jobs (kernel-parameters.rst): a kernel that has them does not show what it lacks.
@@ -128,10 +129,10 @@ def test_modules(spec: SpecView, probe: Probe, record: Record) -> None:
         check = "kernel.modules[{}]".format(name)
         loaded = _loaded(probe, name) or _plain(name) in builtin
         record.ok(check + ".running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=APPLY)
-        listed, blocked = _plain(name) in at_boot, modprobe_files.blocked_by(probe, name)
-        found = blocked or ("in modules-load.d" if listed else "not in modules-load.d")
-        hint = "remove that, or declare the module no longer" if blocked else APPLY
-        record.ok(check + ".persisted", listed and not blocked, expected="in modules-load.d", found=found, hint=hint)
+        persisted = _plain(name) in at_boot
+        found = "in modules-load.d" if persisted else "not in modules-load.d"
+        record.ok(check + ".persisted", persisted, expected="in modules-load.d", found=found, hint=APPLY)
+        modprobe_files.judge_blocked(record, probe, check, name)
 
 
 def test_absent_modules(spec: SpecView, probe: Probe, record: Record) -> None:

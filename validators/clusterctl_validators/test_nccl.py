@@ -11,6 +11,8 @@ from clusterctl_validators.record import Record
 
 ROLE = "nccl"
 LEFT_BY_ROLE = ("nccl.package.held", "nccl.conf.mode")
+# Files of others, which the role leaves alone.
+BEYOND_ROLE = ("nccl.environment",)
 Spec = Mapping[str, Any]
 
 CONF = "/etc/nccl.conf"

@@ -25,7 +25,7 @@ LEFT_BY_ROLE = (
     "nvidia_driver.persistenced.dropin.*",
 )
 # What a former user left; a reboot ends the first.
-BEYOND_ROLE = ("nvidia_driver.compute_mode", "nvidia_driver.conf_compute")
+BEYOND_ROLE = ("nvidia_driver.compute_mode", "nvidia_driver.conf_compute", "nvidia_driver.*.blacklisted")
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
@@ -84,8 +84,8 @@ def _module_at_boot(record: Record, probe: Probe, check: str, path: str, module:
         record.equal(check + ".persisted", "absent", found, hint=_PROVISION)
         return
     lines = [line for line in (_file(record, probe, check + ".file", path) or "").splitlines() if line and not line.startswith("#")]
-    blocked = modprobe_files.blocked_by(probe, module)
-    record.equal(check + ".persisted", module, blocked or " ".join(lines) or "absent", hint="remove that" if blocked else _PROVISION)
+    record.equal(check + ".persisted", module, " ".join(lines) or "absent", hint=_PROVISION)
+    modprobe_files.judge_blocked(record, probe, check, module)
     loaded = bool(probe.glob("/sys/module/" + module.replace("-", "_")))
     record.ok(check + ".running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CASES: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "left_behind" / "gpus.yml").read_text())
-OURS = ("compute_mode", "power_profiles", "conf_compute", "mps", "parameters.undeclared", "peermem.persisted")
+OURS = ("compute_mode", "power_profiles", "conf_compute", "mps", "parameters.undeclared", "peermem.persisted", "peermem.blacklisted")
 OFF = {"CC State": "OFF", "CC GPUs Ready State": "Ready"}
 
 
@@ -50,7 +50,7 @@ def node_of(case: dict[str, Any], root: Path) -> dict[str, Finding]:
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c["name"])
 def test_what_is_found(case: dict[str, Any], tmp_path: Path) -> None:
     findings = node_of(case, tmp_path)
-    found = {name: f for name in OURS if (f := findings[f"nvidia_driver.{name}"]).outcome not in QUIET}
+    found = {name: f for name in OURS if (f := findings.get(f"nvidia_driver.{name}")) and f.outcome not in QUIET}
     assert {name: f.outcome.value for name, f in found.items()} == {name: outcome for name, (outcome, _) in case["found"].items()}
     for name, (_, words) in case["found"].items():
         assert words in found[name].found
@@ -58,7 +58,7 @@ def test_what_is_found(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_the_role_changes_none_of_them() -> None:
-    assert set(module.BEYOND_ROLE) == {"nvidia_driver.compute_mode", "nvidia_driver.conf_compute"}
+    assert set(module.BEYOND_ROLE) == {"nvidia_driver.compute_mode", "nvidia_driver.conf_compute", "nvidia_driver.*.blacklisted"}
 
 
 def test_without_an_answer_of_nvidia_smi(tmp_path: Path) -> None:
