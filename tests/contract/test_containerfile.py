@@ -49,6 +49,7 @@ def test_base_images_have_short_names() -> None:
     assert {s.split()[0] for s in STAGES} == {"python:3.12-slim"}
 
 
-def test_the_cronjob_runs_as_the_user_of_the_image() -> None:
-    job = (ROOT / "cli/clusterctl/workflows/drift/nightly_files/clusterctl-drift-cronjob.yml").read_text()
-    assert "runAsUser: 10001" in job
+def test_the_cronjobs_run_as_the_user_of_the_image() -> None:
+    for name in ("drift", "booted"):
+        job = (ROOT / f"cli/clusterctl/workflows/drift/nightly_files/clusterctl-{name}-cronjob.yml").read_text()
+        assert "runAsUser: 10001" in job

@@ -329,3 +329,20 @@ def test_without_the_right_to_change_nodes(kube: Kube, tmp_path: Path) -> None:
     pool = load_pool(PoolDeclaration("kubernetes", {"kubeconfig": str(config)}), fresh(tmp_path))
     with pytest.raises(PoolError, match="refused \\(401\\)"):
         pool.members()
+
+
+def test_the_boots_that_kubelets_report(kube: Kube, pool: KubernetesPool) -> None:
+    assert pool.boots() == {}, "no kubelet has reported one"
+    info = dict.fromkeys(
+        ("machineID", "systemUUID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion", "kubeProxyVersion"), "x"
+    )
+    for name in (N1, N2):
+        kube.patch(
+            f"/api/v1/nodes/{name}/status",
+            {"status": {"nodeInfo": {**info, "bootID": f"boot of {name}", "operatingSystem": "linux", "architecture": "amd64"}}},
+        )
+    kube.set_ready(N2, ready=False)
+    boots = pool.boots()
+    assert {name: (b.boot_id, b.is_member) for name, b in boots.items()} == {N1: (f"boot of {N1}", True)}
+    pool.remove(N1, "drift")
+    assert not pool.boots()[N1].is_member

@@ -21,6 +21,8 @@ _FORMATS = ("table", "json", "yaml", "junit")
 @limit_option
 @vault_option
 @click.option("--policy", "words", default="", metavar="SEVERITY=ACTION,...", help="report, drain or heal, by severity; default: report.")
+@click.option("--booted", is_flag=True, help="Only nodes that booted since they were last verified, as the pool reports it.")
+@click.option("--resume", is_flag=True, help="With --booted: return admitted nodes that Slurm took out for a boot if they are as declared.")
 @click.option("--heal", is_flag=True, help="Heal what the policy allows: one node first, with `provision`, then the others.")
 @click.option("--since", default="", metavar="DURATION", help="Show only what was first seen since: 90m, 24h, 7d, 2w.")
 @click.option("--textfile", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write metrics for node exporter.")
@@ -40,6 +42,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     from clusterctl.core.lifecycle import MAY_BE_SILENT  # noqa: PLC0415
     from clusterctl.terminal import drift as view  # noqa: PLC0415
     from clusterctl.terminal.validation_progress import validation_progress  # noqa: PLC0415
+    from clusterctl.workflows.drift.booted import select_booted  # noqa: PLC0415
     from clusterctl.workflows.drift.check_drift import check_drift  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
@@ -51,6 +54,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     config = load_config(ctx, given["inventory"], gates=True)
     options = _options(given, config.drift_policy)
     nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"], away=MAY_BE_SILENT)
+    nodes, options = select_booted(config, nodes, options, messages.note, resume=given["resume"])
     settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"])
     with validation_progress(len(nodes)) as listener:
         found = check_drift(config, nodes, options, settings, listener)
@@ -72,4 +76,4 @@ def _options(given: dict[str, Any], site_policy: str) -> Any:
         since_s = memory.seconds(given["since"]) if given["since"] else None
     except ValueError as e:
         raise click.UsageError(str(e)) from e
-    return DriftOptions(given["target"], chosen, given["heal"], since_s, given["textfile"], documents=render_files)
+    return DriftOptions(given["target"], chosen, given["heal"], since_s, given["textfile"], render_files, given["booted"])

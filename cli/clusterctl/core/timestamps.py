@@ -15,6 +15,12 @@ def after(moment: str, seconds: float) -> str:
     return (datetime.strptime(moment, FORMAT).replace(tzinfo=UTC) + timedelta(seconds=seconds)).strftime(FORMAT)
 
 
+def seconds_between(first: str, second: str) -> float:
+    """How many seconds the second moment is later than the first; negative if it is earlier."""
+    earlier, later = (datetime.strptime(moment, FORMAT).replace(tzinfo=UTC) for moment in (first, second))
+    return (later - earlier).total_seconds()
+
+
 def short(moment: str) -> str:
     """For people: `2026-03-14 09:30:12Z`; an empty string stays empty."""
     return f"{moment[:10]} {moment[11:19]}Z" if moment else ""

@@ -42,6 +42,7 @@ class NodeFindings:
         at: when it answered, or its time was over; empty in findings from the store.
         boot_id: the boot of the node in which the checks ran, as its kernel names it; empty where it is not known, and in findings from the store.
         uptime_s: since that boot, when the checks ended; None where `boot_id` is empty, or the node does not report it.
+        booted_at: when that boot began, by the clock of this machine (`clusterctl.adapters.clock`); empty where `uptime_s` is None.
         volatile_root: the type of its root file system where no boot keeps that: tmpfs, rootfs, overlay; empty where one may, and in findings from the store.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
         python: the version of the Python that ran the checks, which is also Ansible's on the node; empty where `view` is.
@@ -60,6 +61,7 @@ class NodeFindings:
     boot_id: str = ""
     uptime_s: float | None = None
     volatile_root: str = ""
+    booted_at: str = ""
 
 
 class ValidationListener(Protocol):

@@ -105,7 +105,7 @@ def written(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_the_rules_name_metrics_that_there_are(written: dict[str, Path]) -> None:
-    text = metrics.textfile(REPORT, "all", ended_at_s=1, duration_s=1)
+    text = "".join(metrics.textfile(REPORT, "all", ended_at_s=1, duration_s=1, name=name) for name in (metrics.ALL, metrics.BOOTED))
     rules = [r for g in load_yaml(written["clusterctl-drift.rules.yml"].read_text())["groups"] for r in g["rules"]]
     assert len(rules) >= 5
     for rule in rules:
@@ -130,12 +130,13 @@ def test_promtool_accepts_the_rules(written: dict[str, Path]) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here: the units are not verified by it")
-def test_systemd_accepts_the_units(written: dict[str, Path]) -> None:
-    unit = written["clusterctl-drift.service"]
+@pytest.mark.parametrize("name", ["clusterctl-drift", "clusterctl-booted"])
+def test_systemd_accepts_the_units(written: dict[str, Path], name: str) -> None:
+    unit = written[f"{name}.service"]
     unit.write_text(unit.read_text().replace("/opt/clusterctl/bin/clusterctl", "/bin/true"))
-    argv = ["systemd-analyze", "verify", "--man=no", str(unit), str(written["clusterctl-drift.timer"])]
+    argv = ["systemd-analyze", "verify", "--man=no", str(unit), str(written[f"{name}.timer"])]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
-    assert not [line for line in done.stderr.splitlines() if "clusterctl-drift" in line], done.stderr
+    assert not [line for line in done.stderr.splitlines() if name in line], done.stderr
 
 
 def test_the_timer_is_persistent_and_spread(written: dict[str, Path]) -> None:
@@ -144,8 +145,17 @@ def test_the_timer_is_persistent_and_spread(written: dict[str, Path]) -> None:
     assert "RandomizedDelaySec=" in text
 
 
-def test_the_cronjob_is_hardened(written: dict[str, Path]) -> None:
-    job = load_yaml(written["clusterctl-drift-cronjob.yml"].read_text())
+def test_the_timer_for_boots_starts_a_run_after_the_last_one(written: dict[str, Path]) -> None:
+    text = written["clusterctl-booted.timer"].read_text()
+    assert "OnUnitInactiveSec=" in text
+    assert "OnCalendar" not in text
+    assert " --booted --resume " in written["clusterctl-booted.service"].read_text()
+
+
+@pytest.mark.parametrize("name", ["clusterctl-drift", "clusterctl-booted"])
+def test_the_cronjob_is_hardened(written: dict[str, Path], name: str) -> None:
+    job = load_yaml(written[f"{name}-cronjob.yml"].read_text())
+    assert job["metadata"]["name"] == name
     assert (job["apiVersion"], job["kind"], job["spec"]["concurrencyPolicy"]) == ("batch/v1", "CronJob", "Forbid")
     pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"]

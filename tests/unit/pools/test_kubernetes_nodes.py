@@ -230,3 +230,38 @@ def test_without_access_it_says_so(tmp_path: Path) -> None:
 def test_a_node_whose_taints_cannot_be_seen_is_no_answer(found: dict[str, Any]) -> None:
     with pytest.raises((LookupError, TypeError)):
         read_node(found)
+
+
+@dataclass
+class ListedNodes:
+    """An API server that lists nodes."""
+
+    listed: list[dict[str, Any]]
+
+    def nodes(self, _selector: str) -> list[KubernetesNode]:
+        """All of them."""
+        return [read_node(n) for n in self.listed]
+
+
+def listed_node(name: str, boot_id: str | None, *, ready: str = "True", **spec: Any) -> dict[str, Any]:
+    info = {} if boot_id is None else {"nodeInfo": {"bootID": boot_id}}
+    status = {"conditions": [{"type": "Ready", "status": ready}], **info}
+    return {"metadata": {"name": name, "resourceVersion": "7"}, "spec": spec, "status": status}
+
+
+def test_the_boots_of_nodes_that_are_ready() -> None:
+    """A kubelet that is not ready has reported the boot before; one that never reported has none."""
+    api = ListedNodes(
+        [
+            listed_node("n1", "b1"),
+            listed_node("n2", "b2", unschedulable=True),
+            listed_node("n3", "b3", ready="Unknown"),
+            listed_node("n4", ""),
+            listed_node("n5", None),
+        ]
+    )
+    boots = KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api)).boots()
+    assert {name: (b.boot_id, b.booted_at, b.is_member, b.taken_out) for name, b in boots.items()} == {
+        "n1": ("b1", "", True, False),
+        "n2": ("b2", "", False, False),
+    }

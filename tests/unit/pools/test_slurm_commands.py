@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters import clock
 from clusterctl.adapters.pools import loader
 from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
 from clusterctl.adapters.pools.slurm_commands import SlurmCommands
+from clusterctl.core import timestamps
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 from support.roles import ROOT
 from support.stores import fresh
@@ -137,3 +139,42 @@ def test_a_program_that_may_not_be_started_is_named(tools: Path) -> None:
 def test_settings_that_cannot_be_meant(settings: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         SlurmSettings.model_validate(settings)
+
+
+@pytest.mark.parametrize("ahead_s", [0, 240, -240])
+def test_a_boot_is_by_the_clock_here_whatever_that_of_slurmctld_shows(tools: Path, tmp_path: Path, ahead_s: int) -> None:
+    """slurmctld subtracts the uptime from its own clock; the strings are UTC, because the commands run with TZ=UTC."""
+    at = f"date -d @$(( $(date +%s) + {ahead_s} - SINCE )) +%Y-%m-%dT%H:%M:%S"
+    node = "NodeName=n1 State=IDLE Partitions=gpu BootTime=$(" + at.replace("SINCE", "3600") + ") CfgTRES=cpu=2"
+    config = "Configuration data as of $(" + at.replace("SINCE", "0") + ")"
+    program(
+        tools,
+        "scontrol",
+        f'case "$*" in *config) echo "{config}";; *) echo "{node}"; echo "NodeName=n2 State=DOWN* Partitions=gpu BootTime=None x";; esac',
+    )
+    boots = SlurmPool.create(fresh(tmp_path), SlurmSettings()).boots()
+    assert set(boots) == {"n1"}, "n2 is down"
+    assert abs(timestamps.seconds_between(boots["n1"].booted_at, clock.now()) - 3600) <= 3
+
+
+def test_a_slurmctld_that_does_not_show_its_time_reports_no_boots(tools: Path, tmp_path: Path) -> None:
+    program(tools, "scontrol", "echo Configuration of a newer Slurm")
+    with pytest.raises(PoolError, match="does not begin with the time"):
+        SlurmPool.create(fresh(tmp_path), SlurmSettings()).boots()
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "refusal"),
+    [
+        ("DOWN+INVALID_REG", "Node unexpectedly rebooted", "registers in Slurm with less"),
+        ("DOWN*", "Node unexpectedly rebooted", "Slurm itself took n1 out"),
+        ("DOWN", "fan 3", "by somebody else: fan 3"),
+        ("DOWN+DRAIN", "clusterctl: drift", "not down for a boot any more"),
+    ],
+)
+def test_only_what_slurm_took_out_for_its_boot_is_returned(tools: Path, tmp_path: Path, state: str, reason: str, refusal: str) -> None:
+    line = f"NodeName=n1 State={state} Partitions=gpu BootTime=2026-03-14T02:00:00 x Reason={reason} [slurm@2026-03-14T02:01:00]"
+    program(tools, "scontrol", f'case "$*" in *RESUME*) touch {tmp_path}/resumed;; *) echo "{line}";; esac')
+    with pytest.raises(PoolError, match=refusal):
+        SlurmPool.create(fresh(tmp_path), SlurmSettings()).return_booted("n1")
+    assert not (tmp_path / "resumed").exists()

@@ -26,6 +26,7 @@ def test_all_that_the_pool_needs() -> None:
     assert node.partitions == {"gpu", "all"}
     assert (node.reason, node.changed_at) == ("clusterctl: provisioning: 2 roles", "2026-11-22T21:44:09.000000Z")
     assert (node.features, node.active_features) == (("h100", "ndr"), ())
+    assert node.booted_at == "2026-11-22T18:04:32.000000Z"
 
 
 @pytest.mark.parametrize(
@@ -135,3 +136,27 @@ def test_an_answer_that_ends_within_the_state_is_no_node() -> None:
 def test_a_state_that_is_garbled_is_none(state: str) -> None:
     with pytest.raises(ValueError, match="not a"):
         parse_nodes(line(state, OURS))
+
+
+@pytest.mark.parametrize("text", ["None", "Unknown", "N/A", "(null)"])
+def test_a_boot_that_slurm_does_not_report(text: str) -> None:
+    (node,) = parse_nodes(line().replace("2026-11-22T18:04:32", text))
+    assert node.booted_at == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "out_for_its_boot"),
+    [
+        ("DOWN", "Node unexpectedly rebooted", True),
+        ("DOWN+NOT_RESPONDING", "Node unexpectedly rebooted", False),
+        ("DOWN*", "Node unexpectedly rebooted", False),
+        ("DOWN+DRAIN", "Node unexpectedly rebooted", False),
+        ("IDLE", "Node unexpectedly rebooted", False),
+        ("DOWN", "Not responding", False),
+        ("DOWN", "fan 3", False),
+        ("DOWN", "clusterctl: provisioning", False),
+    ],
+)
+def test_whether_slurm_took_it_out_for_its_boot(state: str, reason: str, out_for_its_boot: bool) -> None:
+    (node,) = parse_nodes(line(state, f" Reason={reason} [slurm@2026-11-22T21:44:09]"))
+    assert node.is_out_for_its_boot is out_for_its_boot

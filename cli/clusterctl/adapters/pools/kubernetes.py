@@ -25,6 +25,7 @@ from clusterctl.adapters.pools.kubernetes_pods import comes_back, keeps_node_bus
 from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
 from clusterctl.adapters.pools.vacating import wait_until_empty
+from clusterctl.model.boots import ReportedBoot
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import PoolError
 
@@ -162,6 +163,11 @@ class KubernetesPool:
         """See `Readable.takes_jobs`; whatever its labels are."""
         present = self._api.node(node)
         return present is not None and present.takes_pods
+
+    def boots(self) -> Mapping[str, ReportedBoot]:
+        """See `ReportingBoots.boots`. A kubelet that is not ready reports the boot before."""
+        nodes = self._api.nodes(self._settings.selector)
+        return {n.name: ReportedBoot(n.boot_id, "", n.takes_pods) for n in nodes if n.ready and n.boot_id}
 
     def removed_since(self, moment: str) -> frozenset[str]:
         """See `Pool.removed_since`."""

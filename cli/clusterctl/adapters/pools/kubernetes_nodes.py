@@ -52,6 +52,7 @@ class KubernetesNode:
         ready: whether its kubelet reports so.
         conditions: all of them, as the API has them.
         cordoned_by: who set `spec.unschedulable` last, as the API server noted it; empty = it did not.
+        boot_id: of its kernel, as its kubelet reports it; empty = it never did.
     """
 
     name: str
@@ -63,6 +64,7 @@ class KubernetesNode:
     version: str
     conditions: tuple[dict[str, Any], ...] = ()
     cordoned_by: str = ""
+    boot_id: str = ""
 
     @property
     def is_out(self) -> bool:
@@ -101,7 +103,8 @@ def read_node(found: dict[str, Any]) -> KubernetesNode:
         LookupError, TypeError: it lacks what every node has. Without its `spec`, a node that is out would look as if it had no taints.
     """
     metadata, spec = found["metadata"], dict(found["spec"])
-    conditions = (found.get("status") or {}).get("conditions") or []
+    status = found.get("status") or {}
+    conditions = status.get("conditions") or []
     return KubernetesNode(
         metadata["name"],
         tuple({**taint, "key": taint["key"]} for taint in spec.get("taints") or ()),
@@ -112,6 +115,7 @@ def read_node(found: dict[str, Any]) -> KubernetesNode:
         metadata["resourceVersion"],
         tuple({**c, "type": c["type"]} for c in conditions),
         _cordoner(metadata.get("managedFields") or ()),
+        str((status.get("nodeInfo") or {}).get("bootID") or ""),
     )
 
 

@@ -14,6 +14,8 @@ from clusterctl.adapters.pools.slurm_commands import LONGEST_REASON, PROGRAMS, S
 from clusterctl.adapters.pools.slurm_nodes import DYNAMIC, SlurmNode
 from clusterctl.adapters.pools.vacating import wait_until_empty
 from clusterctl.adapters.programs import program_check
+from clusterctl.core import timestamps
+from clusterctl.model.boots import ReportedBoot
 from clusterctl.model.errors import PoolError
 
 if TYPE_CHECKING:
@@ -133,6 +135,34 @@ class SlurmPool:
         """See `Readable.takes_jobs`. In whichever partition: a node that clusterctl took out of one is out of all."""
         present = self._commands.node(node)
         return present is not None and present.takes_jobs
+
+    def boots(self) -> Mapping[str, ReportedBoot]:
+        """See `ReportingBoots.boots`. The time of a boot is by the clock of slurmctld; what that is ahead is subtracted.
+
+        At RESUME, Slurm forgets the boot of a node until the node registers, seconds later (seen in 22.05).
+        """
+        ahead_s = self._commands.clock_ahead_s()
+        return {
+            n.name: ReportedBoot("", timestamps.after(n.booted_at, -ahead_s), n.takes_jobs, n.is_out_for_its_boot)
+            for n in self._nodes()
+            if n.booted_at and not n.is_silent
+        }
+
+    def return_booted(self, node: str) -> bool:
+        """See `ReturningBooted.return_booted`."""
+        present = self._known(node)
+        if present.takes_jobs:
+            return False
+        if not present.is_out_for_its_boot:
+            _refuse_foreign(present)
+            raise PoolError(
+                detail=f"{node} is {'+'.join(sorted(present.states))}, not down for a boot any more",
+                hint=f"see `scontrol show node {node}`",
+            )
+        if present.is_invalid:
+            self._refuse_invalid(present, "verified after a boot")
+        self._commands.update(node, {"State": "RESUME"})
+        return True
 
     def removed_since(self, moment: str) -> frozenset[str]:
         """See `Pool.removed_since`; Slurm keeps whole seconds."""

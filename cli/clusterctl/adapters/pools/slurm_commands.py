@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters import clock
 from clusterctl.adapters.pools.slurm_nodes import parse_nodes
+from clusterctl.core import timestamps
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 from clusterctl.model.program import Program
 
@@ -36,6 +39,8 @@ _LONGEST_WORD = 100_000
 # every state of a job that holds its nodes
 _HOLDING = "RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,STAGE_OUT,RESIZING,REQUEUE_HOLD"
 LONGEST_REASON = 400
+# the first line of `scontrol show config`: slurmctld writes its own time there when it answers (_fill_ctld_conf, proc_req.c)
+_CLOCK = re.compile(r"Configuration data as of (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s")
 PROGRAMS = (Program.SCONTROL, Program.SQUEUE)
 
 
@@ -69,6 +74,19 @@ class SlurmCommands:
                 return None
             raise
         return next((n for n in found if n.name == name), None)
+
+    def clock_ahead_s(self) -> float:
+        """How many seconds the clock of slurmctld is ahead of the one here; negative: behind. Exact to a second or two.
+
+        Raises:
+            PoolError: slurmctld does not answer, or not with its time.
+        """
+        found = _CLOCK.match(self._run(Program.SCONTROL, "show", "config"))
+        if found is None:
+            raise PoolError(
+                detail="`scontrol show config` does not begin with the time of slurmctld", hint="report this with the release of Slurm"
+            )
+        return timestamps.seconds_between(clock.now(), f"{found[1]}.000000Z")
 
     def update(self, name: str, changes: Mapping[str, str]) -> None:
         """`scontrol update`, with values as `kept_value` has them."""

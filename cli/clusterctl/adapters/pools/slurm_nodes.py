@@ -23,10 +23,11 @@ _IN_USE = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
 _REBOOTS = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED"})
 _SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 # what slurmctld itself writes about a node that was away: a state, nobody's decision
-_OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
+_BOOTED = "Node unexpectedly rebooted"
+_OF_SLURM = ("Not responding", _BOOTED)
 _NAME = re.compile(r"NodeName=(\S+) ")
 # more fields follow a state: one that ends the line was cut off, and `IDLE` may have been `IDLE+DRAIN`
-_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|NextState|ResumeAfterTime|State(?==\S* ))=(\S*)")
+_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|BootTime|NextState|ResumeAfterTime|State(?==\S* ))=(\S*)")
 # "?" is a flag unknown to scontrol, because slurmctld is newer
 _STATE = re.compile(r"[A-Z_]*|\?")
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
@@ -61,6 +62,7 @@ class SlurmNode:
         features: those it has, and which of them are active.
         next_state: what a reboot by Slurm that is under way ends in; empty = none is, or it changes nothing.
         returns_at: when Slurm returns it to service if it is out then; empty = not requested.
+        booted_at: when it booted, by the clock of slurmctld, which subtracts the uptime that slurmd reports when it registers; empty = it never did.
     """
 
     name: str
@@ -72,6 +74,7 @@ class SlurmNode:
     active_features: tuple[str, ...] = ()
     next_state: str = ""
     returns_at: str = ""
+    booted_at: str = ""
 
     @property
     def takes_jobs(self) -> bool:
@@ -113,6 +116,11 @@ class SlurmNode:
     def is_away(self) -> bool:
         """Whether slurmctld itself took it out, because it was away: it may come back without anybody's decision."""
         return "DRAIN" not in self.states and self.reason.startswith(_OF_SLURM)
+
+    @property
+    def is_out_for_its_boot(self) -> bool:
+        """Whether slurmctld took it out because it booted without anybody's request, and its slurmd answers again."""
+        return "DOWN" in self.states and not self.is_silent and self.is_away and self.reason.startswith(_BOOTED)
 
     @property
     def registered_less(self) -> bool:
@@ -163,6 +171,7 @@ def _node(line: str) -> SlurmNode:
         _words(fields.get("ActiveFeatures", "")),
         fields.get("NextState", ""),
         _moment(fields.get("ResumeAfterTime", "")),
+        _moment(fields.get("BootTime", "")),
     )
 
 

@@ -13,6 +13,7 @@ from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.leases import lease_of
 from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.core.admission.standing import Measured, counting
+from clusterctl.model.boots import VerifiedBoot
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import DeviceValue, GateResult, Outcome
@@ -71,6 +72,8 @@ class EvidenceRepository(Repository):
                     "at": one.at or self._clock(),
                     "finding_set_id": set_id,
                     "follows_batch": batches.get(one.node, 0),
+                    "boot_id": one.boot_id,
+                    "booted_at": one.booted_at,
                     **contexts[one.node],
                 }
                 for one, set_id in zip(findings, set_ids, strict=True)
@@ -120,6 +123,18 @@ class EvidenceRepository(Repository):
         query = select(*columns).select_from(t.nodes.join(v, v.c.id == newest)).where(v.c.status != NodeStatus.OK.value)
         with reading(self._engine) as connection:
             return tuple(Unanswered(*row) for row in connection.execute(query.order_by(v.c.node)))
+
+    def verified_boots(self, nodes: Iterable[str]) -> dict[str, VerifiedBoot]:
+        """Node -> its newest validation that is evidence, with the boot in which it was made; nodes without one are left out."""
+        v, inner = t.validations, t.validations.alias()
+        of_node = (inner.c.node == t.nodes.c.name) & (inner.c.status == NodeStatus.OK.value) & (inner.c.spec_digest != "")
+        # the newest by the index of (node, id): the largest id of them all would read every validation of the node
+        newest = select(inner.c.id).where(of_node).order_by(inner.c.id.desc()).limit(1).scalar_subquery()
+        columns = (v.c.node, v.c.at, v.c.boot_id, v.c.booted_at)
+        query = select(*columns).select_from(t.nodes.join(v, v.c.id == newest))
+        with reading(self._engine) as connection:
+            rows = [r for part in slices(nodes) for r in connection.execute(query.where(t.nodes.c.name.in_(part)))]
+        return {r.node: VerifiedBoot(*r) for r in rows}
 
     def save_gate_results(self, run_id: str, results: Iterable[GateResult], level: Level | None = None) -> None:
         """Record gate results of registered nodes, measured at a level. Reads return the newest results of a gate, if it was measured or judged again."""

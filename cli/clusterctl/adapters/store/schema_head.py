@@ -1,3 +1,3 @@
 """The schema version that this clusterctl writes; a separate module for code that reads without SQLAlchemy."""
 
-HEAD = "0021"
+HEAD = "0022"

@@ -150,6 +150,8 @@ validations = Table(
     Column("epoch", Integer, nullable=False),
     Column("finding_set_id", Integer, ForeignKey("finding_sets.id")),
     Column("follows_batch", Integer, nullable=False, server_default="-1"),
+    Column("boot_id", SHORT_TEXT, nullable=False, server_default=""),
+    Column("booted_at", TIMESTAMP, nullable=False, server_default=""),
     Index("ix_validations_node_id", "node", "id"),
 )
 

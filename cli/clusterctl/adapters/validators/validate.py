@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters import clock
 from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.ssh import ssh_args
 from clusterctl.adapters.ssh.fanout import fan_out
@@ -16,7 +17,7 @@ from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.passwords import passwords
 from clusterctl.adapters.validators.rack_members import members_outside
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
-from clusterctl.core import observe, ownership, waivers
+from clusterctl.core import observe, ownership, timestamps, waivers
 from clusterctl.core.rack_comparison import RackRound
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus
@@ -100,7 +101,8 @@ def validate_each(
 
     def done(found: NodeFindings) -> None:
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
-        for complete in racks.add(replace(found, findings=everything)):
+        began = "" if found.uptime_s is None else timestamps.after(clock.now(), -found.uptime_s)
+        for complete in racks.add(replace(found, findings=everything, booted_at=began)):
             owned = ownership.judge_ownership(complete, specs[complete.node], bundle.traits)
             seen = observe.observe_findings(owned, observed[complete.node])
             applied = waivers.apply_waivers(seen, waived[complete.node], chosen.day)

@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from clusterctl.model.drift import DriftReport
 
 
-def textfile(report: DriftReport, target: str, *, ended_at_s: float, duration_s: float) -> str:
+# what the names of metrics begin with, behind that of the program: of a run over all nodes of a target, and over those that booted
+ALL, BOOTED = "drift_", "booted_drift_"
+
+
+def textfile(report: DriftReport, target: str, *, ended_at_s: float, duration_s: float, name: str = ALL) -> str:
     """Prometheus exposition format. Every kind and severity has a sample, so that alert rules see zero instead of no data."""
-    metrics = MetricsText("drift_")
+    metrics = MetricsText(name)
     gauge = metrics.gauge
     gauge("last_run_timestamp_seconds", "When the last drift run ended.").labels(target).set(ended_at_s)
     gauge("run_duration_seconds", "Wall time of the last drift run.").labels(target).set(duration_s)

@@ -14,7 +14,7 @@ from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.core.after_boot import SETTLED_S
 from clusterctl.core.drift import compare, document, memory, policy
 from clusterctl.core.repairs import repair_of_deviation
-from clusterctl.model.drift import DriftAction, DriftKind, Known
+from clusterctl.model.drift import DriftAction, DriftKind, DriftReport, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.move import MoveOutcome
@@ -23,7 +23,8 @@ from clusterctl.model.running_text import first_of
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.drain import drain
-from clusterctl.workflows.drift.files import Documents, no_documents, write_files
+from clusterctl.workflows.drift.booted import return_booted
+from clusterctl.workflows.drift.files import Documents, no_documents, write_files, write_metrics
 from clusterctl.workflows.just_booted import wait_until_up
 from clusterctl.workflows.lemons import flapping_of
 from clusterctl.workflows.validate import read_only_run, record_each
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.validators import ValidationSettings
     from clusterctl.core.drift.policy import Decisions
-    from clusterctl.model.drift import Deviation, DriftReport
+    from clusterctl.model.drift import Deviation
     from clusterctl.model.findings import NodeFindings, ValidationListener
     from clusterctl.model.node import Node
     from clusterctl.workflows.run import Run
@@ -54,6 +55,8 @@ class DriftOptions:
         since_s: show only what was first seen within this many seconds; None = all.
         textfile: metrics for node exporter, besides the one in the run directory.
         documents: renders the run's further files (HTML, JUnit) from the report and its document.
+        booted: only the nodes that booted since they were verified are looked at, and the metrics have names of their own.
+        to_return: the nodes that their scheduler took out for their boot, and that are returned where they are as declared.
     """
 
     target: str
@@ -62,6 +65,8 @@ class DriftOptions:
     since_s: float | None = None
     textfile: Path | None = None
     documents: Documents = no_documents
+    booted: bool = False
+    to_return: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class DriftRun:
         nodes: as they are declared today.
         began: `time.monotonic()` at the start of the run.
         healing: exit code of the healing, where there was one.
+        returning: exit code of returning nodes to the pool.
     """
 
     report: DriftReport
@@ -95,11 +101,12 @@ class DriftRun:
     nodes: tuple[Node, ...]
     began: float
     healing: ExitCode = ExitCode.OK
+    returning: ExitCode = ExitCode.OK
 
     @property
     def code(self) -> ExitCode:
         """The exit code: of everything found and left, shown or not."""
-        return worst([self.report.exit_code, self.healing])
+        return worst([self.report.exit_code, self.healing, self.returning])
 
 
 def check_drift(
@@ -109,29 +116,42 @@ def check_drift(
     settings: ValidationSettings,
     listener: ValidationListener | None = None,
 ) -> DriftRun:
-    """Validate, compare, record, write files, drain.
+    """Validate, compare, record, write files, drain. Without nodes, as where none booted: no run is recorded.
 
     Raises:
         ConfigError, StoreError: as `validate` and the store.
     """
     began = time.monotonic()
+    if not nodes:
+        return _nothing(config, options, began)
     with read_only_run("drift", options.target, nodes, config) as run:
         results = _relevant(run, nodes, config, settings, listener)
         known = _known(run.store, nodes, results)
         report = _remembered(run.store, run.rundir.id, compare.compare_nodes(results, known, _digests(nodes)))
         flapping = _flapping(run.store, config, options, report.nodes)
         decisions = policy.decide_actions(report, options.policy, known, heal=options.heal, flapping=flapping)
+        returned = return_booted(run, config, report, options, (*decisions.drain, *decisions.flapping))
         actions = [
             *_drain(run.store, config, decisions.drain, _DRIFTED, _worst(report, decisions.drain)),
             *_drain(run.store, config, decisions.flapping, _FLAPPING),
             *({"node": n, "action": "left", "detail": w} for n, w in decisions.left.items()),
+            *returned.actions,
         ]
         body = document.drift_document(run.rundir.id, options.target, report, actions)
-        found = DriftRun(report, _shown(report, options), body, decisions, run.rundir.path, tuple(nodes), began)
+        found = DriftRun(report, _shown(report, options), body, decisions, run.rundir.path, tuple(nodes), began, returning=returned.code)
         _write(found, options)
         run.code = found.code
         run.summary = dict(body["summary"])
     return found
+
+
+def _nothing(config: Config, options: DriftOptions, began: float) -> DriftRun:
+    report = DriftReport((), (), ())
+    if options.textfile:
+        write_metrics(options.textfile, report, options.target, duration_s=time.monotonic() - began, booted=options.booted)
+    return DriftRun(
+        report, (), document.drift_document("", options.target, report), policy.Decisions((), (), {}), config.state_dir, (), began
+    )
 
 
 def update_after_healing(found: DriftRun, config: Config, options: DriftOptions, healed: Healed) -> DriftRun:
@@ -181,6 +201,7 @@ def _write(found: DriftRun, options: DriftOptions) -> None:
         target=options.target,
         textfile=options.textfile,
         duration_s=time.monotonic() - found.began,
+        booted=options.booted,
     )
 
 
