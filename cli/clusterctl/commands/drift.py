@@ -22,7 +22,7 @@ _FORMATS = ("table", "json", "yaml", "junit")
 @vault_option
 @click.option("--policy", "words", default="", metavar="SEVERITY=ACTION,...", help="report, drain or heal, by severity; default: report.")
 @click.option("--booted", is_flag=True, help="Only nodes that booted since they were last verified, as the pool reports it.")
-@click.option("--resume", is_flag=True, help="With --booted: return admitted nodes that Slurm took out for a boot if they are as declared.")
+@click.option("--resume", is_flag=True, help="With --booted: return admitted nodes that the pool took out for a boot, if as declared.")
 @click.option("--heal", is_flag=True, help="Heal what the policy allows: one node first, with `provision`, then the others.")
 @click.option("--since", default="", metavar="DURATION", help="Show only what was first seen since: 90m, 24h, 7d, 2w.")
 @click.option("--textfile", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write metrics for node exporter.")

@@ -242,6 +242,21 @@ class ListedNodes:
         """All of them."""
         return [read_node(n) for n in self.listed]
 
+    def node(self, name: str) -> KubernetesNode | None:
+        """One of them."""
+        return next((n for n in self.nodes("") if n.name == name), None)
+
+    def change(self, name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
+        """Merge the patch."""
+        (number,) = (i for i, n in enumerate(self.listed) if n["metadata"]["name"] == name)
+        wanted = patch(read_node(self.listed[number]))
+        if wanted is not None:
+            self.listed[number] = after(self.listed[number], wanted) | {"status": self.listed[number]["status"]}
+        return wanted is not None
+
+    def set_status(self, _name: str, _patch: Patch) -> None:
+        """Shown to people only."""
+
 
 def listed_node(name: str, boot_id: str | None, *, ready: str = "True", **spec: Any) -> dict[str, Any]:
     info = {} if boot_id is None else {"nodeInfo": {"bootID": boot_id}}
@@ -265,3 +280,21 @@ def test_the_boots_of_nodes_that_are_ready() -> None:
         "n1": ("b1", "", True, False),
         "n2": ("b2", "", False, False),
     }
+
+
+OURS = {"key": "clusterctl/out-of-pool", "value": "true", "effect": "NoSchedule"}
+
+
+def test_a_node_that_registered_with_our_taint_is_returned_and_no_other() -> None:
+    """`--register-with-taints` is applied when a Node object is made; a node that clusterctl or a person took out stays out."""
+    api = ListedNodes([listed_node("n1", "b1", taints=[GPU, OURS]), listed_node("n2", "b1"), listed_node("n3", "b1", taints=[OURS])])
+    api.listed[2]["spec"]["unschedulable"] = True
+    pool = KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api))
+    pool.remove("n2", "drift")
+    assert {name: b.taken_out for name, b in pool.boots().items()} == {"n1": True, "n2": False, "n3": False}
+    for name in ("n2", "n3"):
+        with pytest.raises(PoolError, match="was taken out after it had registered"):
+            pool.return_booted(name)
+    assert pool.return_booted("n1")
+    assert api.listed[0]["spec"]["taints"] == [GPU]
+    assert not pool.return_booted("n1"), "it is in"

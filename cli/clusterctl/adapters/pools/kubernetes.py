@@ -167,7 +167,14 @@ class KubernetesPool:
     def boots(self) -> Mapping[str, ReportedBoot]:
         """See `ReportingBoots.boots`. A kubelet that is not ready reports the boot before."""
         nodes = self._api.nodes(self._settings.selector)
-        return {n.name: ReportedBoot(n.boot_id, "", n.takes_pods) for n in nodes if n.ready and n.boot_id}
+        return {n.name: ReportedBoot(n.boot_id, "", n.takes_pods, n.is_out_since_it_registered) for n in nodes if n.ready and n.boot_id}
+
+    def return_booted(self, node: str) -> bool:
+        """See `ReturningBooted.return_booted`: one whose kubelet registered it with our taint."""
+        present = self._api.node(node)
+        if present is not None and not present.takes_pods and not present.is_out_since_it_registered:
+            raise PoolError(detail=f"{node} was taken out after it had registered", hint=f"see `kubectl describe node {node}`")
+        return self.admit(node, "verified after a boot")
 
     def removed_since(self, moment: str) -> frozenset[str]:
         """See `Pool.removed_since`."""

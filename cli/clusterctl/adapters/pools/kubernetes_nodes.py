@@ -72,6 +72,11 @@ class KubernetesNode:
         return any(t["key"] == TAINT for t in self.taints)
 
     @property
+    def is_out_since_it_registered(self) -> bool:
+        """Whether its kubelet registered it with our taint (`--register-with-taints`), and nobody took it out or cordoned it since."""
+        return self.is_out and not self.unschedulable and REASON not in self.annotations
+
+    @property
     def is_cordoned_by_others(self) -> bool:
         """Whether somebody else cordoned it, maybe after our cordon was ended and its annotation left behind."""
         return self.unschedulable and (CORDONED not in self.annotations or self.cordoned_by not in _OURS)
