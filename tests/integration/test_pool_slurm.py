@@ -445,5 +445,20 @@ def test_a_node_that_slurm_took_out_for_its_boot_is_returned_and_no_other(slurm:
         pool.return_booted(N1)
 
 
+def test_a_boot_while_slurmctld_was_down_is_reported_all_the_same(slurm: Slurm, pool: SlurmPool) -> None:
+    """slurmctld does not notice it then, and lets jobs run there, whatever ReturnToService is."""
+    slurm.wait(lambda: N2 in pool.boots(), "the node")
+    before = pool.boots()[N2]
+    slurm.stop(N2)
+    slurm.stop("slurmctld")
+    time.sleep(2)
+    slurm.start_controller()
+    slurm.start_node(N2, "-b")
+    slurm.wait(lambda: N2 in pool.boots(), "the node, registered again")
+    found = pool.boots()[N2]
+    assert (found.is_member, found.taken_out) == (True, False)
+    assert booted_since(found, VerifiedBoot(N2, clock.now(), "", before.booted_at))
+
+
 def test_the_clock_of_slurmctld_is_read(slurm: Slurm) -> None:
     assert abs(SlurmCommands(str(slurm.conf), 60.0).clock_ahead_s()) <= 2

@@ -40,6 +40,8 @@ class GateReason(StrEnum):
     SERVER_SILENT = "server_silent"
     PEER_ENDED = "peer_ended"
     GPU_MEMORY_UNREGISTERED = "gpu_memory_unregistered"
+    # A program does not find libcuda or libnvidia-ml on the host, or one that is older than its CUDA.
+    DRIVER_LIBRARY = "driver_library"
     # The tool does not connect to the kind of address that the nodes have.
     ADDRESS_UNUSABLE = "address_unusable"
     # Another node of the group is at fault, and named.
@@ -131,6 +133,7 @@ NOT_MEASURED = frozenset(
         GateReason.SERVER_SILENT,
         GateReason.PEER_ENDED,
         GateReason.GPU_MEMORY_UNREGISTERED,
+        GateReason.DRIVER_LIBRARY,
         GateReason.ADDRESS_UNUSABLE,
         GateReason.GROUP_SPOILED,
         GateReason.NVLINK_UNUSABLE,

@@ -196,7 +196,7 @@ def test_a_node_that_its_scheduler_took_out_is_returned_once_it_is_verified(conf
     with Store.open(config.store_url) as store:
         assert LocalPool(store).members() == {NAMES[0]}
         assert {r.node: r.outcome for r in store.run_nodes(found.body["run_id"])}[NAMES[0]] == "returned"
-        assert store.node(NAMES[0]).state is State.ADMITTED
+        assert [r.state for r in store.nodes([NAMES[0]])] == [State.ADMITTED]
 
 
 def test_what_is_not_asked_for_is_not_returned(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

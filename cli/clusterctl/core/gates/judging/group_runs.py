@@ -25,6 +25,7 @@ _ENDED_EARLY = frozenset(
         GateReason.NVLINK_UNUSABLE,
         GateReason.NVLS_UNUSABLE,
         GateReason.FABRIC_NOT_READY,
+        GateReason.DRIVER_LIBRARY,
         GateReason.TIMED_OUT,
     }
 )

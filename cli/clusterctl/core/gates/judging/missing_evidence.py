@@ -23,6 +23,10 @@ _ACTIONS = {
     GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} --only log`) and the kernel log of the boot before, then burn in again",
     GateReason.NODE_UNREACHABLE: _CHECK_NODE,
     GateReason.NOT_INSTALLED: "role {role} installs it: `clusterctl provision {node}`",
+    GateReason.DRIVER_LIBRARY: (
+        "the program does not find the driver's libraries (libcuda, libnvidia-ml; `ldconfig -p` lists those of the host), or they are older than its CUDA; where the driver is in "
+        "a container (/run/nvidia/driver), see docs/how-to/owned-elsewhere.md; then `clusterctl burnin {node}`"
+    ),
     GateReason.NODE_BUSY: "wait for that one to end, then `clusterctl burnin {node}`",
     GateReason.PORT_TAKEN: "end what holds the port, or set another one in gates_settings (`base_port`, `control_port`), then `clusterctl burnin {node}`",
     GateReason.IN_USE: "end it, or wait for its end, then `clusterctl burnin {node}`; what may run beside a measurement is in gates_allowed_programs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 _LINE_LIMIT = 240
 # Of the time that a load was to run: whether the search of ubergemm for a kernel counts is not confirmed.
 _LEAST_SHARE = 0.9
+# The loader of glibc, CUDA 35 (cudaErrorInsufficientDriver, also where there is no libcuda at all), PyTorch (torch/csrc/cuda/utils), DCGM (DCGM_ST_NVML_NOT_LOADED).
+# No program ran on a GPU then: so it is on a host whose driver is in a container of the GPU Operator.
+_NO_DRIVER_LIBRARY = re.compile(
+    r"lib(?:cuda|nvidia-ml)\.so(?:\.1)?: cannot open shared object file|CUDA driver version is insufficient for CUDA runtime version"
+    r"|Found no NVIDIA driver on your system|NVML doesn't exist on this system"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,8 @@ def read_record(gate: Gate[Any], record: RawRecord) -> Reading:
     try:
         if record.exit_status:
             reason, problem = GateReason.EXIT_STATUS, f"{_program(record)} ended with exit status {record.exit_status}"
-            reason = GateReason(gate.failure_reason(record))
+            lacks_driver = _NO_DRIVER_LIBRARY.search(f"{record.stdout}\n{record.stderr}")
+            reason = GateReason.DRIVER_LIBRARY if lacks_driver else GateReason(gate.failure_reason(record))
             last = gate.last_line(record)[:_LINE_LIMIT]
             problem += f": {last}" if last else ""
         samples = _samples(gate, record)
