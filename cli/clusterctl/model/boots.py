@@ -24,7 +24,7 @@ class ReportedBoot:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedBoot:
-    """The newest validation of a node that returned findings, while no other run held the node.
+    """The newest validation of a node that returned findings, by a run that acts on them, while no other run held the node.
 
     Attributes:
         at: when the node answered.

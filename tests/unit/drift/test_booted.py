@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl import main
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
@@ -87,7 +88,7 @@ def test_what_may_be_returned(reported: ReportedBoot | None, verified: str, stat
 
 
 def test_what_counts_as_verified(tmp_path: Path) -> None:
-    """The newest validation with findings, of a node that nobody held."""
+    """The newest validation with findings, of a node that nobody held, by a run that acts on them."""
     store = fresh(tmp_path)
     store.register(NODES)
     store.start_run(a_run())
@@ -97,7 +98,10 @@ def test_what_counts_as_verified(tmp_path: Path) -> None:
     store.acquire([NAMES[0]], run_id="another", holder="bob")
     store.save_findings(a_run().id, replace(first, at=LATER, boot_id="b2", booted_at=LATER))
     assert store.verified_boots(NAMES) == {NAMES[0]: VerifiedBoot(NAMES[0], THEN, "b1", THEN)}
+    store.start_run(replace(a_run(), id="looked-at", verb="validate"))
     store.release("another")
+    store.save_findings("looked-at", replace(first, at=LATER, boot_id="b2", booted_at=LATER))
+    assert store.verified_boots(NAMES)[NAMES[0]].boot_id == "b1", "nothing acted on what it found"
     store.save_findings(a_run().id, replace(first, at=LATER, boot_id="b2", booted_at=LATER))
     assert store.verified_boots(NAMES)[NAMES[0]].boot_id == "b2"
 
@@ -258,3 +262,24 @@ def test_the_document_of_a_return_has_a_schema(config: Config, monkeypatch: pyte
     allowed = schema["properties"]["actions"]["items"]["properties"]["action"]["enum"]
     assert {a["action"] for a in found.body["actions"]} <= set(allowed)
     assert "return refused" in allowed
+
+
+def test_the_command_of_the_timer(config: Config, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing booted; then a node that is out for its boot, and as declared."""
+    (config.root / "clusterctl.yml").write_text("state_dir: .\noperator: ada\n")
+    monkeypatch.chdir(config.root)
+    monkeypatch.setattr("clusterctl.workflows.target_filter.load_target", lambda *_, **__: NODES)
+    command = ["drift", "all", "--booted", "--resume", "-o", "json"]
+    reporting(monkeypatch, r12_n01=ReportedBoot("", THEN))
+    assert main.call(command) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)["summary"]["nodes"] == 0
+
+    def answer(run: Run, *_args: object, **_more: object) -> None:
+        run.store.save_findings(run.rundir.id, in_boot(NAMES[0]))
+        _args[3](in_boot(NAMES[0]))  # type: ignore[operator]
+
+    monkeypatch.setattr(drift_run, "record_each", answer)
+    reporting(monkeypatch, r12_n01=OUT)
+    assert main.call(command) == ExitCode.OK
+    assert [(a["node"], a["action"]) for a in json.loads(capsys.readouterr().out)["actions"]] == [(NAMES[0], "returned")]
+    assert main.call(["drift", "all", "--resume"]) == ExitCode.USAGE

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # A run has a result for each floor of a figure.
 _PAST = 4 * LAST_RUNS
+# Runs that take a node out, or leave it out, for what they find. `validate` and `plan` only report it.
+_ACTING = ("drift", "provision", "admit")
 _GATE_TEXT = (
     "gate",
     "rule",
@@ -125,11 +127,12 @@ class EvidenceRepository(Repository):
             return tuple(Unanswered(*row) for row in connection.execute(query.order_by(v.c.node)))
 
     def verified_boots(self, nodes: Iterable[str]) -> dict[str, VerifiedBoot]:
-        """Node -> its newest validation that is evidence, with the boot in which it was made; nodes without one are left out."""
+        """Node -> its newest validation that is evidence and that a run made which acts on it, with the boot in which it was made; nodes without one are left out."""
         v, inner = t.validations, t.validations.alias()
         of_node = (inner.c.node == t.nodes.c.name) & (inner.c.status == NodeStatus.OK.value) & (inner.c.spec_digest != "")
+        acting = (inner.c.run_id == t.runs.c.id) & t.runs.c.verb.in_(_ACTING)
         # the newest by the index of (node, id): the largest id of them all would read every validation of the node
-        newest = select(inner.c.id).where(of_node).order_by(inner.c.id.desc()).limit(1).scalar_subquery()
+        newest = select(inner.c.id).where(of_node, acting).order_by(inner.c.id.desc()).limit(1).scalar_subquery()
         columns = (v.c.node, v.c.at, v.c.boot_id, v.c.booted_at)
         query = select(*columns).select_from(t.nodes.join(v, v.c.id == newest))
         with reading(self._engine) as connection:
