@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _LINE_LIMIT = 240
 # Of the time that a load was to run: whether the search of ubergemm for a kernel counts is not confirmed.
 _LEAST_SHARE = 0.9
-# The loader of glibc, CUDA 35 (cudaErrorInsufficientDriver, also where there is no libcuda at all), PyTorch (torch/csrc/cuda/utils), DCGM (DCGM_ST_NVML_NOT_LOADED).
-# No program ran on a GPU then: so it is on a host whose driver is in a container of the GPU Operator.
+# The loader of glibc, CUDA 35 (cudaErrorInsufficientDriver, also "if no driver can be loaded": CUDA Runtime API, cudaGetDeviceCount),
+# PyTorch (torch/csrc/cuda/utils), DCGM (DCGM_ST_NVML_NOT_LOADED). No program ran on a GPU then: so it is on a host whose driver is in a container of the GPU Operator.
 _NO_DRIVER_LIBRARY = re.compile(
     r"lib(?:cuda|nvidia-ml)\.so(?:\.1)?: cannot open shared object file|CUDA driver version is insufficient for CUDA runtime version"
     r"|Found no NVIDIA driver on your system|NVML doesn't exist on this system"
