@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import py_compile
 import shlex
 import shutil
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from py_compile import PycInvalidationMode
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.raw_records import read_records
@@ -43,6 +47,18 @@ def program(name: str) -> ModuleType:
     return module
 
 
+@cache
+def compiled_programs() -> dict[str, bytes]:
+    """Name in `__pycache__` -> bytecode, which Python compares with the source: hundreds of agents would each compile the same files."""
+    with TemporaryDirectory(prefix="clusterctl-agents-") as folder:
+        made = {}
+        for file in FILES.glob("*.py"):
+            name = f"{file.stem}.{sys.implementation.cache_tag}.pyc"
+            py_compile.compile(str(file), f"{folder}/{name}", file.name, doraise=True, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+            made[name] = Path(folder, name).read_bytes()
+        return made
+
+
 def address_of(name: str) -> str:
     """`n2` has 127.0.0.2."""
     return f"127.0.0.{name[1:]}"
@@ -66,6 +82,9 @@ class AgentNode:
         self.environment = environment
         for program in FILES.glob("*.py"):
             shutil.copy(program, self.folder)
+        (self.folder / "__pycache__").mkdir()
+        for file, compiled in compiled_programs().items():
+            (self.folder / "__pycache__" / file).write_bytes(compiled)
         plan = {
             "run": "r1",
             "node": name,
