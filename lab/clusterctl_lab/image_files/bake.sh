@@ -9,6 +9,12 @@ systemctl mask --quiet sys-kernel-debug.mount sys-kernel-tracing.mount sys-kerne
   proc-sys-fs-binfmt_misc.automount proc-sys-fs-binfmt_misc.mount systemd-modules-load.service systemd-udevd.service \
   apt-daily.timer apt-daily-upgrade.timer systemd-ask-password-console.path systemd-ask-password-wall.path console-getty.service getty@tty1.service
 
+# systemd runs every generator for each reload of its units, and roles reload often: those that look for what a container lacks are masked.
+mkdir -p /etc/systemd/system-generators
+for name in cryptsetup debug getty gpt-auto hibernate-resume integritysetup rc-local run system-update veritysetup; do
+  ln -s /dev/null "/etc/systemd/system-generators/systemd-$name-generator"
+done
+
 # Not every host lets a container raise its hard limits: a limit that cannot be set must not end a login.
 sed -i 's/^\(session *\)required\( *pam_limits.so\)/\1optional\2/' /etc/pam.d/sshd
 rm -f /etc/ssh/ssh_host_*
