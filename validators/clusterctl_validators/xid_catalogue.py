@@ -48,17 +48,17 @@ HINTS: Dict[Action, str] = {
     Action.CONTACT_SUPPORT: "drain the node and send the output of nvidia-bug-report.sh to NVIDIA support",
 }
 
-_RECOVERIES: Dict[str, Action] = {
-    "None": Action.IGNORE,
-    "GPU Reset Required": Action.RESET_GPU,
-    "Drain and Reset": Action.RESET_GPU,
-    "Drain P2P": Action.DRAIN_P2P,
-    "Node Reboot Required": Action.RESTART_BM,
-    # As public logs of driver 610 have them; that they are these actions is assumed.
-    "PF FLR": Action.RESET_GPU,
-    "OS Reboot": Action.RESTART_BM,
+# By their numbers (nvmlDeviceGpuRecoveryAction_t, NVML API reference; gpu.c of open-gpu-kernel-modules 595.45.04 logs them), which all drivers share: 1 is
+# "GPU Reset Required" up to R595 and "PF FLR" in R610, 2 is "Node Reboot Required" and "OS Reboot". 5, the IMEX domain, and 6, the PCIe bus, are as logged.
+_RECOVERIES: Dict[int, Action] = {
+    0: Action.IGNORE,
+    1: Action.RESET_GPU,
+    2: Action.RESTART_BM,
+    3: Action.DRAIN_P2P,
+    4: Action.RESET_GPU,
+    7: Action.RESTART_BM,
 }
-_NEW_RECOVERY = re.compile(r" to 0x[0-9a-fA-F]+ \(([^)]*)\)\s*$")
+_NEW_RECOVERY = re.compile(r" to 0x([0-9a-fA-F]{1,8}) \([^)]*\)\s*$")
 
 _CODES: Tuple[Tuple[Action, str], ...] = (
     (Action.RESTART_APP, "8 11 13 25 31 32 39 40 41 60 68-72 75-77 80 82-86 88 89 94 96-105 126-135 139"),
@@ -91,6 +91,6 @@ def action_for(code: int) -> Action:
 
 
 def recovery_action(detail: str) -> Action:
-    """The action that XID 154 recommends; ACTION_IN_MESSAGE where its text is unknown."""
+    """The action that XID 154 recommends; ACTION_IN_MESSAGE where its number is unknown."""
     found = _NEW_RECOVERY.search(detail)
-    return _RECOVERIES.get(found.group(1), Action.ACTION_IN_MESSAGE) if found else Action.ACTION_IN_MESSAGE
+    return _RECOVERIES.get(int(found.group(1), 16), Action.ACTION_IN_MESSAGE) if found else Action.ACTION_IN_MESSAGE

@@ -157,7 +157,13 @@ def test_an_xid_of_a_part_of_a_gpu(instance: str) -> None:
         ("0x0 (None) to 0x1 (PF FLR)", Action.RESET_GPU),
         ("0x0 (None) to 0x2 (OS Reboot)", Action.RESTART_BM),
         ("0x0 (None) to 0x2 (Node Reboot Required)", Action.RESTART_BM),
+        ("0x1 (PF FLR) to 0x0 (None)", Action.IGNORE),
+        ("0x0 (None) to 0x1 (Words of a later driver)", Action.RESET_GPU),
+        ("0x0 (None) to 0x4 (Drain and Reset)", Action.RESET_GPU),
+        ("0x0 (None) to 0x5 (Recover IMEX Domain)", Action.ACTION_IN_MESSAGE),
+        ("0x0 (None) to 0x7 (Words of a later driver)", Action.RESTART_BM),
         ("0x0 (None) to 0x9 (Something New)", Action.ACTION_IN_MESSAGE),
+        ("0x0 (None) to (PF FLR)", Action.ACTION_IN_MESSAGE),
     ],
 )
 def test_the_action_that_a_driver_recommends(words: str, action: Action) -> None:
