@@ -11,7 +11,7 @@ from clusterctl_validators.boot_log import MESSAGE_START, time_of
 from clusterctl_validators.logged_error import LoggedError
 
 LOG_PATTERN = (
-    r"mlx5_core .*(?:health compromised|Health issue observed|leak of a command resource|recovery flow aborted|PCI slot is unavailable"
+    r"mlx5_core .*(?:health compromised|Health issue observed|leak of a command resource|health recovery (?:flow aborted|failed)|Firmware over \d+ MS in|PCI slot is unavailable"
     r"|Fatal error [125] detected|mlx5_pci_err_detected|Port module event\[error\]|High temperature on sensors|Detected insufficient power)"
 )
 _OF_LOST = (
@@ -34,7 +34,8 @@ _OF_WARNED = (
     ("Health issue", "update the firmware of the adapter; if it returns, replace it"),
 )
 
-# "Fatal error 3" and "4", an interface that is disabled or reset, are left out: assumed to be seen in a planned reset, too.
+# "Fatal error 3" and "4", an interface that is disabled or reset (health.c), are left out: reloading the driver logs 3, too (kernel commit 0462a15d2d1f), 4 is a
+# reset of the firmware by another function. One that stays so ends in "health recovery failed".
 # An adapter logs dozens of lines while its driver starts.
 _CANDIDATE = re.compile(LOG_PATTERN)
 _ADAPTER = r"mlx5_core (?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? .*?"
@@ -42,7 +43,7 @@ _LOST = re.compile(
     MESSAGE_START
     + _ADAPTER
     + r"(?P<detail>device's health compromised.*|\w+\(0x\w+\)(?: \w+,)? timeout\. Will cause a leak of a command resource"
-    + r"|health recovery flow aborted.*|PCI slot is unavailable|Fatal error [125] detected|Health issue observed, (?!.*severity\([4-7]\)).*)"
+    + r"|health recovery (?:flow aborted|failed).*|Firmware over \d+ MS in \S+ state, aborting|PCI slot is unavailable|Fatal error [125] detected|Health issue observed, (?!.*severity\([4-7]\)).*)"
 )
 _WARNED = re.compile(
     MESSAGE_START

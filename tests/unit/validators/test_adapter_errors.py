@@ -31,6 +31,8 @@ LOST = (
     "mlx5_core 0000:64:00.0: poll_health:1083:(pid 0): Fatal error 1 detected",
     "mlx5_core 0000:64:00.0: print_health_info:491:(pid 0): PCI slot is unavailable",
     "mlx5_core 0000:64:00.0: mlx5_health_try_recover:335:(pid 3): health recovery flow aborted, PCI reads still not working",
+    "mlx5_core 0000:64:00.0: mlx5_health_try_recover: health recovery failed",
+    "mlx5_core 0000:64:00.0: mlx5_function_setup:1236:(pid 182): Firmware over 120000 MS in pre-initializing state, aborting",
 )
 # Each with what a person looks at first.
 WARNED = {
@@ -49,6 +51,8 @@ NOTHING = (
     "mlx5_core 0000:64:00.0: mlx5_cmd_out_err:838:(pid 1): ACCESS_REG(0x805) op_mod(0x1) failed, status bad resource(0x5), syndrome (0x305684), err(-22)",
     "mlx5_core 0000:64:00.0: mlx5_pci_err_detected Device state = 2 pci_status: 0. Exit, result = 3, need reset",
     "mlx5_core 0000:64:00.0: poll_health:1083:(pid 0): Fatal error 4 detected",
+    "mlx5_core 0000:64:00.0: poll_health:803:(pid 3021): Fatal error 3 detected",
+    "mlx5_core 0000:64:00.0: mlx5_health_try_recover:353:(pid 3): health recovery succeeded",
     "mlx5_core 0000:64:00.0: firmware version: 28.43.1014",
     "Memory cgroup out of memory: Killed process 7 (mlx5_core 0000:64:00.0: device's health compromised - reached miss count)",
 )
