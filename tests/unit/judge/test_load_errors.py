@@ -201,23 +201,30 @@ def on_blackwell(**changes: str) -> list[tuple[Outcome, str]]:
 def test_any_growth_of_an_error_or_recovery_of_nvlink_5_fails(name: str) -> None:
     assert len(EVENTS) == 13
     metric = "nvlink_" + name.lower().replace(" ", "_")
-    assert on_blackwell(**{name: "1"}) == [(Outcome.FAIL, metric)]
+    outcome = Outcome.WARN if name == "PLR Xmit Retry Blocks" else Outcome.FAIL
+    assert on_blackwell(**{name: "1"}) == [(outcome, metric)]
 
 
 @pytest.mark.parametrize(
-    ("name", "passes", "fails"),
-    [
-        ("Effective BER", "1e-12", "15e-13"),
-        ("Symbol BER", "9e-13", "2e-12"),
-        ("FEC Errors - 1", "1000000", "1000001"),
-        ("FEC Errors - 2", "1000000", "1000001"),
-        ("FEC Errors - 3", "1000", "1001"),
-        ("FEC Errors - 15", "1000", "1001"),
-    ],
+    ("name", "passes", "warns", "fails"), [("Effective BER", "1e-12", "1e-9", "11e-10"), ("Symbol BER", "1e-25", "1e-12", "15e-13")]
 )
-def test_rates_and_corrected_symbols_of_nvlink_5_have_bands(name: str, passes: str, fails: str) -> None:
-    assert on_blackwell(**{name: passes}) == [(Outcome.PASS, "")]
-    assert [outcome for outcome, _ in on_blackwell(**{name: fails})] == [Outcome.FAIL]
+def test_rates_of_nvlink_5_have_bands(name: str, passes: str, warns: str, fails: str) -> None:
+    found = [[outcome for outcome, _ in on_blackwell(**{name: rate})] for rate in (passes, warns, fails)]
+    assert found == [[Outcome.PASS], [Outcome.WARN], [Outcome.FAIL]]
+
+
+@pytest.mark.parametrize(("symbols", "passes"), [(1, 10_000), (2, 10_000), (3, 10), (15, 10)])
+def test_what_error_correction_repaired_is_a_share_of_the_code_words_and_holds_no_node_back(symbols: int, passes: int) -> None:
+    """78 million code words a second and link: a day of load has 7e12, of which a healthy link corrects a few thousand."""
+    words = {"FEC Errors - 0": str(36140749276 + 10**12)}
+    found = [on_blackwell(**words, **{f"FEC Errors - {symbols}": str(n)}) for n in (passes, passes + 1, 10**9)]
+    assert found == [[(Outcome.PASS, "")], *[[(Outcome.WARN, f"nvlink_fec_errors_{symbols}")]] * 2]
+
+
+@pytest.mark.parametrize("words", ["36140749276", "5"])
+def test_few_repaired_code_words_are_no_warning_of_a_short_load(words: str) -> None:
+    found = [on_blackwell(**{"FEC Errors - 0": words, "FEC Errors - 3": n}) for n in ("10", "11")]
+    assert [[outcome for outcome, _ in one] for one in found] == [[Outcome.PASS], [Outcome.WARN]]
 
 
 def test_a_bad_rate_from_before_the_load_fails_too() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LINK = "nvlink_"
 _SECONDS_PER_MINUTE = 60.0
@@ -21,6 +25,7 @@ class Per(StrEnum):
     HOUR = "hour"
     DAY = "day"
     BIT = "bit"
+    WORD = "word"
     TIME = "time"
     NOW = "now"
 
@@ -30,8 +35,8 @@ class GrowthLimit:
     """The growth that is allowed between two snapshots.
 
     Attributes:
-        growth: a count in total, per minute, hour or day; for `Per.BIT` a share of the bits that the link carries in this time; for `Per.TIME` the share of the time, of a counter in microseconds;
-            for `Per.NOW` the value after the load, whatever it was before.
+        growth: a count in total, per minute, hour or day; for `Per.BIT` a share of the bits that the link carries in this time, for `Per.WORD` one of its code words
+            without an error; for `Per.TIME` the share of the time, of a counter in microseconds; for `Per.NOW` the value after the load, whatever it was before.
         warns: more than this is a warning, and holds no node back.
         milder: a second, lower limit, for those that this one lets pass.
     """
@@ -42,8 +47,13 @@ class GrowthLimit:
     warns: bool = False
     milder: GrowthLimit | None = None
 
-    def over(self, minutes: float, rate_gbps: float = 0.0) -> float:
-        """The growth allowed over a time; a limit per minute or day counts at least one, and of an unknown number of bits any error is allowed."""
+    def over(self, minutes: float, rate_gbps: float = 0.0, words: float = 0.0) -> float:
+        """The growth allowed over a time and these code words; a limit per minute or day counts at least one, one per code word at least ten.
+
+        Of an unknown number of bits any error is allowed.
+        """
+        if self.per is Per.WORD:
+            return max(self.growth * words, _FEW)
         if self.per is Per.BIT:
             return max(self.growth * rate_gbps * 1e9 * minutes * _SECONDS_PER_MINUTE, 1.0) if rate_gbps else float("inf")
         if self.per is Per.HOUR:
@@ -69,7 +79,8 @@ _REPLAYS = "DCGM health watch: more than 8 PCIe replays per minute"
 _CORRECTABLE = "assumed: no public limit; each replay is a correctable error, so the limit of replays"
 _NVLINK = "facebookresearch/gcm check nvlink: 0 for replay, recovery and CRC errors"
 # Names of driver 595.91.07 on B300; up to NVLink 4 there are the three above, and none of these.
-_NVLINK_5 = "assumed: one site's check of NVLink 5 (nvlink_health_check.sh), no vendor publishes a limit; 15e-255 is a rate of zero"
+_NVLINK_5 = "GoogleCloudPlatform/cluster-toolkit pull 5942 (GB200, GB300): none that error correction leaves; 15e-255 is a rate of zero"
+_NVLINK_5_SITE = "one site's check of NVLink 5 (nvlink_health_check.sh, index id 69349713510): rates up to 1e-12"
 _NVLINK_5_ERRORS = (
     "malformed_packet_errors",
     "buffer_overrun_errors",
@@ -82,10 +93,17 @@ _NVLINK_5_ERRORS = (
     "link_recovery_successful_events",
     "link_recovery_failed_events",
     "tx_discards",
-    "plr_xmit_retry_blocks",
 )
-_FEC = "assumed: one site's check of NVLink 5: code words with one or two corrected symbols a million, with three and more a thousand"
+# A million or a thousand of a run, as before, refused healthy links of long burn-ins: each receives 78 million code words a second.
+_FEC = (
+    "what error correction repairs loses nothing: cluster-toolkit pull 5942 ignores it; a check of NVLink 5 (nvlink_health.py, index id 60612555038) "
+    "found 1e-9 of the code words on healthy links, 1e-7 on marginal ones, and warns from 1e-8, and of three symbols in one above a handful in 1e13"
+)
 _MULTIPLE = 3
+_FEW = 10.0
+_CLEAN_WORDS = "nvlink_fec_errors_0"
+# Sent again by the physical layer, so nothing is lost.
+_RETRIES = "assumed: R610 counts them, and no output of it on a healthy link is public"
 # Traffic, code words without an error, and errors before correction, which healthy links count by the million.
 _NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+|plr_xmit_blocks)$")
 _SYMBOLS = "NVIDIA NVSentinel, nic-health-monitor: more than 120 symbol errors an hour are fatal"
@@ -112,8 +130,13 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     ),
     **{LINK + name: GrowthLimit(0, _NVLINK_5) for name in _NVLINK_5_ERRORS},
     "nvlink_total_link_recovery_events": GrowthLimit(0, _NVLINK_5, milder=_RECOVERED_SINCE_THE_DRIVER),
-    **dict.fromkeys(("nvlink_effective_ber", "nvlink_symbol_ber"), GrowthLimit(1e-12, _NVLINK_5, Per.NOW)),
-    **{f"nvlink_fec_errors_{symbols}": GrowthLimit(1e6 if symbols < _MULTIPLE else 1000, _FEC) for symbols in range(1, 16)},
+    "nvlink_effective_ber": GrowthLimit(1e-9, _NVLINK_5, Per.NOW, milder=GrowthLimit(1e-12, _NVLINK_5_SITE, Per.NOW, warns=True)),
+    "nvlink_symbol_ber": GrowthLimit(1e-12, _NVLINK_5_SITE, Per.NOW, milder=GrowthLimit(1e-25, _NVLINK_5, Per.NOW, warns=True)),
+    "nvlink_plr_xmit_retry_blocks": GrowthLimit(0, _RETRIES, warns=True),
+    **{
+        f"nvlink_fec_errors_{symbols}": GrowthLimit(1e-8 if symbols < _MULTIPLE else 1e-11, _FEC, Per.WORD, warns=True)
+        for symbols in range(1, 16)
+    },
     "symbol_error": GrowthLimit(120, _SYMBOLS, Per.HOUR, milder=GrowthLimit(1e-15, _CABLES, Per.BIT, warns=True)),
     **dict.fromkeys(("link_error_recovery", "link_downed"), GrowthLimit(0, _PORT)),
     **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), GrowthLimit(0, _PORT)),
@@ -125,6 +148,12 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     "ue_count": GrowthLimit(0, _EDAC),
     **dict.fromkeys(("dimm_ce_count", "ce_noinfo_count"), GrowthLimit(10, _DIMM, Per.DAY)),
 }
+
+
+def clean_words(then: Mapping[str, float], now: Mapping[str, float]) -> float:
+    """The code words without an error that a link received between two readings of its counters; 0 where it does not count them."""
+    before, after = then.get(_CLEAN_WORDS, 0), now.get(_CLEAN_WORDS, 0)
+    return after - before if after >= before else after  # one that went down was reset, and counts from zero
 
 
 def is_unknown_link_counter(name: str) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterctl.core.gates.error_actions import PLANE, SWITCH_LINK
-from clusterctl.core.gates.error_limits import LINK, Per, is_unknown_link_counter
+from clusterctl.core.gates.error_limits import LINK, Per, clean_words, is_unknown_link_counter
 from clusterctl.core.gates.judging.errors_alone import COMPARED, Counted
 from clusterctl.core.gates.judging.errors_before import counted_before
 from clusterctl.core.gates.judging.limits import limit_text
@@ -58,6 +58,7 @@ class _Comparison:
     before: ErrorSnapshot
     after: ErrorSnapshot
     allowed: Allowed
+    words: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def minutes(self) -> float:
@@ -107,6 +108,7 @@ def _found(this: _Comparison, raised: Raised) -> Iterator[GateResult]:
         detail = f"growth_max limits {counter}, which no device of this node counts"
         yield this.result(Outcome.COULD_NOT_RUN, "complete", metric=counter, detail=detail, reason=GateReason.INCOMPLETE)
     raised.before.update(counted_before(this.before, then, this.allowed.declared))
+    this = replace(this, words={device: clean_words(counters, now.get(device, {})) for device, counters in then.items()})
     for device, counters in then.items():
         if device not in now:
             detail = f"{device} counted errors before the load and is gone after it"
@@ -142,11 +144,11 @@ def _grown(this: _Comparison, device: str, counter: str, then: float, now: float
         yield this.result(Outcome.COULD_NOT_RUN, "complete", metric=counter, device=device, detail=detail, reason=GateReason.INCOMPLETE)
         return
     limit: GrowthLimit | None = this.allowed.limits[counter]
-    rate_gbps = this.after.rates_gbps.get(device, 0.0)
-    while limit and _measured(limit, then, now) <= limit.over(this.minutes, rate_gbps):
+    carried = this.after.rates_gbps.get(device, 0.0), this.words.get(device, 0.0)
+    while limit and _measured(limit, then, now) <= limit.over(this.minutes, *carried):
         limit = limit.milder
     if limit:
-        growth, most = _measured(limit, then, now), limit.over(this.minutes, rate_gbps)
+        growth, most = _measured(limit, then, now), limit.over(this.minutes, *carried)
         span = limit.span(this.minutes)
         yield this.result(
             Outcome.WARN if limit.warns else Outcome.FAIL,
