@@ -2,11 +2,23 @@
 
 from typing import Mapping
 
-from clusterctl_tools.gpu import UnreadableGpuError
+from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_validators import link_flaps
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.record import UNDECLARED, Record
+
+
+def judge_fabric_state(record: Record, check: str, gpu: Gpu, hint: str) -> None:
+    """State and status of the fabric; does not apply where the driver prints neither, but the health, which is judged by itself.
+
+    The manual of nvidia-smi of R610 deprecates both, and still lists their values.
+    """
+    if gpu.fabric_state is None and gpu.fabric_status is None and gpu.fabric_health is not None:
+        record.not_applicable(check, "this driver reports only the health of the fabric")
+        return
+    found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
+    record.equal(check, "Completed/Success", found, severity=Severity.CRITICAL, hint=hint)
 
 
 def judge_gpu_links(record: Record, index: int, active: Mapping[int, float], *, expected: int, floor: float, hint: str) -> None:

@@ -10,7 +10,7 @@ from clusterctl_validators.disk_errors import is_local
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
-from clusterctl_validators.gpu_links import judge_gpu_link_flaps, judge_gpu_links
+from clusterctl_validators.gpu_links import judge_fabric_state, judge_gpu_link_flaps, judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_processors, judge_release
 from clusterctl_validators.hardware_memory import judge_memory, judge_numa_nodes
@@ -196,9 +196,7 @@ def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
     reader = reader_of(probe, spec["hardware_gpu_vendor"])
     for gpu in _gpus(spec, reader, record, "hardware.gpus.fabric"):
         hint = _gpu_hint(gpu, reader.advice.fabric)
-        # Assumed: a driver that deprecates both (manual of R610) still prints them; no output of one on an NVSwitch fabric is public.
-        found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
-        record.equal(_at(gpu) + "fabric", "Completed/Success", found, severity=Severity.CRITICAL, hint=hint)
+        judge_fabric_state(record, _at(gpu) + "fabric", gpu, hint)
         if gpu.fabric_health is None and not gpu.fabric_problems:
             record.not_applicable(_at(gpu) + "fabric_health", "{} does not report it".format(reader.tool))
             continue

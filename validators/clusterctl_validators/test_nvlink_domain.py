@@ -9,6 +9,7 @@ from clusterctl_validators import imex, imex_tls, modprobe_files
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.imex import Domain, UnreadableImexError
+from clusterctl_validators.gpu_links import judge_fabric_state
 from clusterctl_validators.nvidia import NvidiaReader
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -79,8 +80,7 @@ def test_gpus(spec: Spec, record: Record, probe: Probe) -> None:
 def test_fabric(record: Record, probe: Probe) -> None:
     for gpu in _gpus(probe, record, "nvlink_domain.fabric"):
         at = "nvlink_domain.gpu[{}].fabric.".format(gpu.index)
-        found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
-        record.equal(at + "state", "Completed/Success", found, severity=Severity.CRITICAL, hint=_SWITCHES)
+        judge_fabric_state(record, at + "state", gpu, _SWITCHES)
         if gpu.fabric_health is None:
             down = gpu.fabric_state != "Completed"
             why = "the fabric reports no health before it is up" if down else "this driver does not report it (R570 and later do)"

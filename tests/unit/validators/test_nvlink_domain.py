@@ -121,6 +121,16 @@ def test_one_gpu_with_a_different_fabric_is_found(tmp_path: Path, edits: dict[st
     assert bad(check(tmp_path, {QUERY: gb300(2, **edits)})) == found
 
 
+def test_a_driver_that_prints_only_the_health_of_the_fabric_is_judged_by_it(tmp_path: Path) -> None:
+    """The manual of R610 deprecates state and status."""
+    bare = edit_gpu(gb300(2), 2, {"<state>Completed</state>": "", "<status>Success</status>": ""})
+    findings = check(tmp_path, {QUERY: bare})
+    assert bad(findings) == {}
+    assert findings["nvlink_domain.gpu[2].fabric.state"].outcome is Outcome.NOT_APPLICABLE
+    down = edit_gpu(bare, 2, {"<summary>Healthy<": "<summary>N/A<"})
+    assert set(bad(check(tmp_path, {QUERY: down}))) == {"gpu[2].fabric.state", "gpu[2].fabric.health"}
+
+
 @pytest.mark.parametrize(("state", "why"), [("In Progress", "before it is up"), ("Completed", "this driver does not report it")])
 def test_missing_health_is_not_a_pass_and_has_a_reason(tmp_path: Path, state: str, why: str) -> None:
     text = edit_gpu(gb300(2), 2, {"<summary>Healthy<": "<summary>N/A<", "<state>Completed<": f"<state>{state}<"})
