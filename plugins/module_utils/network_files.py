@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _YES = ("true", "yes", "on", "y", "1")
-# Assumed: systemd still reads the last three, which are older words; files with `both` are public.
+# The last three are older words, which systemd still reads (97c3506, config_parse_dhcp of networkd-dhcp-common.c).
 _DHCP = (*_YES, "ipv4", "ipv6", "both", "v4", "v6")
 # svGetValueBoolean of NetworkManager; its common.h has the ends of names that it skips.
 _IFCFG_YES, _IFCFG_NO = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")

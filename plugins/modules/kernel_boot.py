@@ -102,7 +102,7 @@ class LoaderEntries(Grub):
 
     def entry(self, release: str) -> str:
         """As the menu of GRUB; an entry without an id has its number."""
-        # saved_entry takes this id (rhinstaller/anaconda pull request 1789); that next_entry does so too is not confirmed on a RHEL machine
+        # saved_entry takes this id (rhinstaller/anaconda pull request 1789), and so does next_entry: both become `default` (rhboot/grub2 26f2fbd, 00_header.in)
         text = self.run(grub.grubby_entry(release)) if (self.root / f"boot/vmlinuz-{release}").exists() else ""
         found = re.search(r'^id="?([^"\n]+)', text, re.MULTILINE) or re.search(r"^index=(\d+)", text, re.MULTILINE)
         return found.group(1) if found else ""

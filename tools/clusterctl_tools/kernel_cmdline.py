@@ -12,7 +12,7 @@ _PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
 
 def kernel_words(text: str) -> List[str]:
     """The words that count: the kernel takes what follows `--` for arguments of init."""
-    # Names with a dot count there, too. Not confirmed: that modprobe and dracut, which read the whole line themselves, do not stop at `--`.
+    # Names with a dot count there, too: modprobe (kmod 84fa569, libkmod-config.c) and dracut (dracut-ng 02e7ae10, src/util/util.c) do not stop at `--`.
     words = _PARAMETER.findall(text)
     end = words.index("--") if "--" in words else len(words)
     return words[:end] + [word for word in words[end + 1 :] if "." in word.partition("=")[0]]

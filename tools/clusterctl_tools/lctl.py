@@ -25,7 +25,7 @@ def parse_values(name: str, text: str) -> Set[str]:
     return {_chosen(line) for line in lines}
 
 
-# Assumed: the brackets of `checksum_type`; no output of it was found.
+# osc_checksum_type_seq_show (lustre/osc/lproc_osc.c) prints the chosen type of `checksum_type` in brackets.
 def _chosen(line: str) -> str:
     chosen = re.findall(r"(?:^| )\[(\w+)\](?= |$)", line)
     return chosen[0] if len(chosen) == 1 else line

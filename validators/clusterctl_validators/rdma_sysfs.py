@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Protocol
 
 ROOT = "/sys/class/infiniband"
-# A second device of an adapter, for subnet managers of XDR fabrics: `rdma dev add smi1 type SMI parent mlx5_0` (rdma-dev.8). Assumed: its name begins so.
+# A second device of an adapter, for subnet managers of XDR fabrics: `rdma dev add smi1 type SMI parent mlx5_0` (rdma-dev.8). Whoever adds it
+# names it; public ones are smi<N> (Mellanox/rdmamap pull 17, listed on a node) or smi-<device>, and UCX's tests skip this prefix (openucx/ucx pull 10507).
 _SMI = "smi"
 # In the product data of a function that manages the NVSwitches of a baseboard, and is not an adapter (Fabric Manager User Guide).
 SWITCH_MANAGEMENT = "SMDL=SW_MNG"

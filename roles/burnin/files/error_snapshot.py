@@ -32,7 +32,7 @@ AER_TOTALS = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", 
 EDAC_COUNTERS = ("mc*/[uc]e_count", "mc*/ce_noinfo_count", "mc*/dimm*/dimm_ce_count", "mc*/rank*/dimm_ce_count")
 # Fabric Manager User Guide: the function of a ConnectX-7 of the baseboard that manages NVSwitches has this in its product data.
 SWITCH_MANAGEMENT, PRODUCT_DATA = b"SMDL=SW_MNG", 4096
-# A second device of an adapter, for subnet managers of XDR fabrics, with a port for each plane of its link (rdma-dev.8). Assumed: its name begins so.
+# A second device of an adapter, for subnet managers of XDR fabrics, with a port for each plane of its link (rdma-dev.8); Mellanox/rdmamap pull 17 lists one.
 SMI = "smi"
 HW_COUNTERS = ("local_ack_timeout_err", "packet_seq_err", "out_of_sequence", "roce_slow_restart", "rnr_nak_retry_err")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clusterctl_tools.redfish import Get
 
 # Advertised by trees in NVIDIA/libredfish c094c9e (tests/mockups): GB200 and GH200; Dell with iDRAC9 7.10; HPE with iLO 5; Lenovo SR670 V2. Supermicro's is
-# the path in its src/supermicro.rs; the recorded SYS-821GE-TNHR does not advertise it, so the name of the action is assumed.
+# the path in its src/supermicro.rs, and NVIDIA/nv-redfish uses it where it is advertised so (tests of Supermicro's system); the recorded SYS-821GE-TNHR does not.
 _BODIES: dict[str, dict[str, str]] = {
     "#NvidiaChassis.AuxPowerReset": {"ResetType": "AuxPowerCycle"},
     "#DellOemChassis.ExtendedReset": {"ResetType": "PowerCycle", "FinalPowerState": "On"},

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _NO_EVENTS = ("dump", "hostlogger", "journal", "postcode", "crashdump", "debugtoken")
 # A Lifecycle log of Dell has thousands of entries, newest first.
 _MOST_READ = 2000
-# Severities of NVIDIA's CPERs to those of Redfish. A GH200 of NVIDIA/ncx-infra-controller-core (7f17b53) has the first two. Assumed: the others are named as UEFI has them.
+# Severities of NVIDIA's CPERs to those of Redfish. A GH200 of NVIDIA/ncx-infra-controller-core (7f17b53) has the first two,
+# openbmc/libcper (7c410e2, cper-utils.c) all four.
 _CPER_SEVERITIES = {"Informational": "OK", "Corrected": "Warning", "Recoverable": "Critical", "Fatal": "Critical"}
 _CHASSIS = re.compile(r"/Chassis/([^/]+)/")
 _CONTENT = frozenset({"Created", "EventTimestamp", "Message", "MessageId", "Severity"})
