@@ -8,8 +8,8 @@ from clusterctl_tools.systemctl import Unit
 from clusterctl_validators import imex, imex_tls, modprobe_files
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.imex import Domain, UnreadableImexError
 from clusterctl_validators.gpu_links import judge_fabric_state
+from clusterctl_validators.imex import Domain, UnreadableImexError
 from clusterctl_validators.nvidia import NvidiaReader
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record

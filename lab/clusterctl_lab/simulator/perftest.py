@@ -22,6 +22,8 @@ _TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test
 _RULE = "-" * 87
 # The executables of a build with CUDA end so, beside those of the distribution.
 _CUDA = "_cuda"
+# Of an adapter to memory of the host: PCIe 5.0 x16, 32 GT/s with 128b/130b coding, of which packets take a tenth (assumed), whatever its port carries.
+_TO_PROCESSOR_GBPS = 454.0
 # Where the buffer would be in the memory of the GPU, and the pointer to it on the stack.
 _BUFFER, _POINTER = 0x78E9F8800000, 0x5D07A20E9300
 _WITH_VALUE = {
@@ -180,6 +182,8 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
     rate = machine.THIS.line_rate_gbps * faults.hca_factor(options.device, machine.THIS.line_rate_gbps)
     if options.gpu >= 0:
         rate *= faults.gpudirect_factor(options.device) * pcie_acs.gpudirect_factor(machine.hca_index(options.device))
+    else:
+        rate = min(rate, _TO_PROCESSOR_GBPS)
     return {
         "test": name,
         "size": options.size,

@@ -57,6 +57,12 @@ def test_the_best_published_numbers_reach_the_floors(name: str) -> None:
     assert gates >= {"nvbandwidth", *published_collectives}
 
 
+@PROFILES
+def test_no_floor_with_memory_of_the_host_is_above_what_its_link_to_the_processor_carries(name: str) -> None:
+    """PCIe 5.0 x16, also of an adapter of 800 Gb/s, whose other link is that to its GPU (oci-hpc B300MP.xml; Hot Chips 2025)."""
+    assert all(b.limit <= 0.8 * 504.0 for b in floors(profile(name).for_gate("rdma_pair")) if b.unit == "Gb/s")
+
+
 def lowest(samples: tuple[Sample, ...], metric: str) -> float:
     return min(s.value for s in samples if s.metric == metric and not s.status)
 

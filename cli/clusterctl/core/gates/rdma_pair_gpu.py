@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -48,6 +49,7 @@ class RdmaPairGpu(RdmaPair):
     name = "rdma_pair_gpu"
     settings_model = RdmaPairGpuSettings
     default_levels = ("standard", "full")
+    memory_gbps = math.inf
 
     def argv(self, settings: RdmaPairSettings, level: Level, hca: Hca, server: ServerPlace) -> tuple[str, ...]:
         """One side of a perftest run on the GPU of the rail."""
