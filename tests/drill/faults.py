@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 _STALL_S = 20
 _SSHD = "pkill {} -x sshd"
 # What the kernel ends when memory is short, and what an operator's `kill` of a run that seems to hang does.
-_WORK = "pgrep -f 'ansible-playboo[k]|clusterctl_on_nod[e]|burnin_agen[t]' | xargs -r kill -9; true"
+_WORKING = "pgrep -f 'ansible-playboo[k]|burnin_agent.py ru[n]'"
+_WORK = f"{_WORKING} | xargs kill -9"
 _SESSIONS = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
 # Where Ansible and the burn-in write.
 _FOLDERS = "/tmp /var/tmp ~/.ansible /var/lib/clusterctl"
@@ -30,12 +31,14 @@ class NodeFault:
 
     Attributes:
         begin, end: shell commands on the node, or `podman WORD` of it where the node itself cannot.
+        comes: how to see that what it hits is on the node; empty = what its phase waits for.
         passes: it is over by itself within seconds, and the run must admit the node.
         exit_codes: that a run with such a node may end with.
     """
 
     begin: str
     end: str = "true"
+    comes: str = ""
     passes: bool = False
     exit_codes: frozenset[ExitCode] = frozenset(
         {ExitCode.UNREACHABLE, ExitCode.ROLE_FAILED, ExitCode.GATE_FAILED, ExitCode.VALIDATOR_FAILED}
@@ -62,7 +65,7 @@ FAULTS: Mapping[str, NodeFault] = {
     "disk_full": NodeFault(_FULL, f"for f in {_FOLDERS}; do umount $f; done; true"),
     "read_only": NodeFault(_READ_ONLY, f"for f in {_KEPT}; do umount -l $f; done; true"),
     "rebooted": NodeFault("podman restart --time 0"),
-    "work_killed": NodeFault(_WORK),
+    "work_killed": NodeFault(_WORK, comes=_WORKING),
     "sessions_cut": NodeFault(_SESSIONS, passes=True, exit_codes=frozenset({ExitCode.OK})),
     "sshd_restarted": NodeFault("systemctl restart ssh", passes=True, exit_codes=frozenset({ExitCode.OK})),
     "stalled": NodeFault(

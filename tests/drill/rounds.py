@@ -80,7 +80,7 @@ def _run_into(rack: DemoRack, fault: str, phase: str, bad: str) -> tuple[int, st
         for line in run.stdout:
             lines.append(line)
             if pending and begins in line:
-                _wait_for(bad, has_come)
+                _wait_for(bad, FAULTS[fault].comes or has_come)
                 FAULTS[fault].happen(bad)
                 pending = False
         code = run.wait()

@@ -3,16 +3,14 @@
 The law: a setting that no role declares, and that stops jobs, fails; one that changes what they get is a warning, because a site may have made it on purpose.
 """
 
-import re
 from typing import Dict, Mapping, Sequence
 
 from clusterctl_tools import conf_compute, nvidia_module
-from clusterctl_tools.gpu import Gpu, UnreadableGpuError
-from clusterctl_validators import boot_log
+from clusterctl_tools.gpu import Gpu
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.nvidia import NvidiaReader
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
+from clusterctl_validators.refused_gpus import refuses_gpus
 
 _COMPUTE_MODE = "nvidia_driver.compute_mode"
 _CONF_COMPUTE = "nvidia_driver.conf_compute"
@@ -53,7 +51,7 @@ def judge_power_profiles(record: Record, gpus: Sequence[Gpu]) -> None:
 
 def judge_conf_compute(record: Record, probe: Probe) -> None:
     """Confidential computing, and Protected PCIe between the GPUs of a board."""
-    if _refused(probe):
+    if refuses_gpus(probe, conf_compute.REFUSED):
         found = "on, and the driver refuses the GPU: this kernel runs in no confidential VM"
         hint = "the GPU is not defective. With the module nvidia unloaded, " + _OFF
         record.ok(_CONF_COMPUTE, False, expected="off", found=found, severity=Severity.CRITICAL, hint=hint)
@@ -71,22 +69,6 @@ def judge_conf_compute(record: Record, probe: Probe) -> None:
     else:
         hint = "it slows copies and hides performance counters. If no job needs it, " + _OFF
         record.warn(_CONF_COMPUTE, expected="off", found=shown.enabled, hint=hint)
-
-
-def _refused(probe: Probe) -> bool:
-    """Whether GPUs of the bus are missing, and the driver logged that it refuses one for this mode; a line before a repair of the same boot does not count."""
-    reader = NvidiaReader(probe)
-    try:
-        if len(reader.query().gpus) >= len(reader.on_pci()):
-            return False
-    except UnreadableGpuError:
-        pass
-    try:
-        lines = boot_log.read_log(probe).text.splitlines()
-    except boot_log.UnreadableLogError:
-        return False
-    start = re.compile(boot_log.MESSAGE_START + conf_compute.REFUSED.pattern)
-    return any(start.match(line) for line in lines)
 
 
 def judge_mps(record: Record, probe: Probe) -> None:

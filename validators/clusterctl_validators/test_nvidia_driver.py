@@ -5,7 +5,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence
 
 from clusterctl_tools import dnf, modinfo, nvidia_module
 from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
-from clusterctl_validators import driver_pins, gpu_left_behind, gpu_modes, modprobe_files, nvlsm, secure_boot
+from clusterctl_validators import driver_pins, gpu_left_behind, gpu_modes, modprobe_files, nvlsm, refused_gpus, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nvidia import NvidiaReader
@@ -25,7 +25,7 @@ LEFT_BY_ROLE = (
     "nvidia_driver.persistenced.dropin.*",
 )
 # What a former user left; a reboot ends the first.
-BEYOND_ROLE = ("nvidia_driver.compute_mode", "nvidia_driver.conf_compute", "nvidia_driver.*.blacklisted")
+BEYOND_ROLE = ("nvidia_driver.compute_mode", "nvidia_driver.conf_compute", "nvidia_driver.memory_zone", "nvidia_driver.*.blacklisted")
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
@@ -186,6 +186,7 @@ def test_left_behind(spec: Spec, record: Record, probe: Probe) -> None:
     except UnreadableGpuError as e:
         record.could_not_run("nvidia_driver.compute_mode", str(e), Severity.CRITICAL)
     gpu_left_behind.judge_conf_compute(record, probe)
+    refused_gpus.judge_memory_zone(record, probe)
     gpu_left_behind.judge_mps(record, probe)
     gpu_left_behind.judge_other_parameters(record, probe, _declared_parameters(spec))
 

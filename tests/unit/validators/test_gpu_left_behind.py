@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CASES: list[dict[str, Any]] = load_yaml((ROOT / "tests" / "cases" / "left_behind" / "gpus.yml").read_text())
-OURS = ("compute_mode", "power_profiles", "conf_compute", "mps", "parameters.undeclared", "peermem.persisted", "peermem.blacklisted")
+OURS = (
+    "compute_mode",
+    "power_profiles",
+    "conf_compute",
+    "memory_zone",
+    "mps",
+    "parameters.undeclared",
+    "peermem.persisted",
+    "peermem.blacklisted",
+)
 OFF = {"CC State": "OFF", "CC GPUs Ready State": "Ready"}
 
 
@@ -58,11 +67,17 @@ def test_what_is_found(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_the_role_changes_none_of_them() -> None:
-    assert set(module.BEYOND_ROLE) == {"nvidia_driver.compute_mode", "nvidia_driver.conf_compute", "nvidia_driver.*.blacklisted"}
+    assert set(module.BEYOND_ROLE) == {f"nvidia_driver.{name}" for name in ("compute_mode", "conf_compute", "memory_zone", "*.blacklisted")}
 
 
-def test_without_an_answer_of_nvidia_smi(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "log"),
+    [
+        ("conf_compute", "NVRM: GPU0 confComputeConstructEngine_IMPL: CPU does not support confidential compute."),
+        ("memory_zone", "NVRM: GPU memory zone movable auto onlining failed!"),
+    ],
+)
+def test_without_an_answer_of_nvidia_smi(name: str, log: str, tmp_path: Path) -> None:
     """All GPUs refused: `No devices were found`, and the next action is not to replace them."""
-    case = {"lost": range(8), "log": "NVRM: GPU0 confComputeConstructEngine_IMPL: CPU does not support confidential compute."}
-    finding = node_of(case, tmp_path)["nvidia_driver.conf_compute"]
+    finding = node_of({"lost": range(8), "log": log}, tmp_path)[f"nvidia_driver.{name}"]
     assert (finding.outcome.value, "not defective" in finding.hint) == ("fail", True)
