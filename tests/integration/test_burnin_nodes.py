@@ -118,9 +118,10 @@ def test_the_measurement_survives_broken_ssh_connections(rack: BurninRack, capsy
     assert code == 0
 
 
+# The boot first: an agent that is gone in the same boot was killed.
 REBOOT = (
-    "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -qE 'burnin_agent.py ru[n]|dcgmi dia[g]' && kill -9 ${p#/proc/}; done; "
     "for f in /var/lib/clusterctl/burnin/*/boot_id; do echo before > $f; done; "
+    "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -qE 'burnin_agent.py ru[n]|dcgmi dia[g]' && kill -9 ${p#/proc/}; done; "
 )
 
 
