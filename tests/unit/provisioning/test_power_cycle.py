@@ -94,7 +94,7 @@ def test_only_the_node_that_waits_is_cycled_and_then_judged(world: ColdWorld) ->
     assert world.states() == dict.fromkeys(world.names, State.ADMITTED)
     assert world.steps() == ["validate", "provision ofed", "reboot", "validate", "power_cycle", "booted", "validate", "burn_in", "validate"]
     assert ("power_cycle", ("r12-n02",)) in world.calls
-    assert world.calls[-3] == ("validate", ("r12-n02",))
+    assert world.calls[-3] == ("validate", tuple(world.names)), "findings of a node are of its rack, too"
 
 
 def test_a_reboot_that_brought_everything_needs_no_power_cycle(world: ColdWorld) -> None:

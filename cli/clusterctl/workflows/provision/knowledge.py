@@ -25,14 +25,12 @@ class Changes:
         left: the roles of its plan that a node still needs, where some were applied before it booted the declared kernel.
         rebooted: the roles for which a node was rebooted.
         power_cycled: the nodes that lost power and came back; once is enough.
-        read_back: the nodes that were validated after their reboot, and after the last change of any node: findings of a node are of its rack, too.
     """
 
     outcomes: Mapping[str, HostOutcome] = field(default_factory=dict)
     left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rebooted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     power_cycled: frozenset[str] = frozenset()
-    read_back: frozenset[str] = frozenset()
 
     def pending(self, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Those of `names` that require a reboot -> the roles that require it."""
@@ -40,7 +38,7 @@ class Changes:
 
     def merge(self, outcomes: Iterable[HostOutcome]) -> Changes:
         """With the outcomes of a further playbook, which replace what the nodes wait for."""
-        return replace(self, outcomes={**self.outcomes, **{o.node: self._merged(o) for o in outcomes}}, read_back=frozenset())
+        return replace(self, outcomes={**self.outcomes, **{o.node: self._merged(o) for o in outcomes}})
 
     def _merged(self, outcome: HostOutcome) -> HostOutcome:
         before = self.outcomes.get(outcome.node, HostOutcome(outcome.node, HostStatus.OK))
@@ -53,7 +51,7 @@ class Changes:
     def rebooting(self, pending: Mapping[str, tuple[str, ...]]) -> Changes:
         """With nodes that are rebooted for these roles."""
         both = {n: tuple(dict.fromkeys((*self.rebooted.get(n, ()), *roles))) for n, roles in pending.items()}
-        return replace(self, rebooted={**self.rebooted, **both}, read_back=frozenset())
+        return replace(self, rebooted={**self.rebooted, **both})
 
     def settled(self, names: Iterable[str]) -> Changes:
         """With nodes that no longer require a reboot."""
@@ -61,11 +59,7 @@ class Changes:
 
     def cycled(self, names: Collection[str]) -> Changes:
         """With nodes that were power-cycled."""
-        return replace(self, power_cycled=self.power_cycled.union(names), read_back=frozenset())
-
-    def validated(self, names: Iterable[str]) -> Changes:
-        """With nodes that were validated after their reboot."""
-        return replace(self, read_back=self.read_back.union(names))
+        return replace(self, power_cycled=self.power_cycled.union(names))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _read_back(
         left = roles_to_apply(context.candidates[name].node, known.findings[name], _WHAT_FAILS, context.services.traits)
         if any(r in left for r in roles):
             again[name] = tuple(r for r in roles if r in left)
-    return known.changed(known.changes.validated(stored)), again
+    return known, again
 
 
 def _waits(changes: Changes, name: str) -> bool:

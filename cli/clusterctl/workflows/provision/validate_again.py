@@ -20,7 +20,10 @@ _PAUSE_S = 5.0
 
 
 def validate_again(context: RunContext, nodes: Sequence[Node]) -> Collection[NodeFindings]:
-    """The findings of nodes that answered earlier in the run; those that cannot be reached are tried until `reconnect_s` is over."""
+    """The findings of nodes that answered earlier in the run; those that cannot be reached are tried until `reconnect_s` is over.
+
+    Once they are back all nodes are validated together, because findings of a node are of its rack, too.
+    """
     if not nodes:
         return ()
     found = {f.node: f for f in context.services.validate(nodes)}
@@ -28,11 +31,11 @@ def validate_again(context: RunContext, nodes: Sequence[Node]) -> Collection[Nod
     lost = _lost(nodes, found.values())
     if lost and time.monotonic() < ends:
         context.notify(Note(f"no connection to {first_of([n.name for n in lost], 3)}: tried again for {context.reconnect_s:g} s"))
+    away = len(lost)
     while lost and time.monotonic() < ends and not context.lease_lost():
         time.sleep(_PAUSE_S)
-        found.update((f.node, f) for f in context.services.validate(lost))
-        lost = _lost(lost, found.values())
-    return found.values()
+        lost = _lost(lost, context.services.validate(lost))
+    return found.values() if len(lost) == away else context.services.validate(nodes)
 
 
 def _lost(nodes: Sequence[Node], found: Collection[NodeFindings]) -> list[Node]:

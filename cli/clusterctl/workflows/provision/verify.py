@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 def verify_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     """Validate the nodes that were changed, keep the first findings of the others, and quarantine those that are not as declared.
 
-    Nodes whose stored settings were read back since anything was changed have been validated already.
     A setting that is stored and that the reboot did not bring gets a power cycle before it is judged.
     """
     plans = known.plans
@@ -30,12 +29,12 @@ def verify_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     _save(context, known, [n for n in context.active if not plans[n].roles])
     if changed:
         context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in changed)))
-        unread = [n for n in changed if n.name not in known.changes.read_back]
-        known = known.found(validate_again(context, unread))
+        known = known.found(validate_again(context, changed))
         cycled = bring_cold_settings(context, known)
         if cycled:
             context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in cycled), "after the power cycle"))
-            known = known.found(validate_again(context, cycled))
+            # All of them, because findings of a node are of its rack, too.
+            known = known.found(validate_again(context, [n for n in changed if n.name in context.active]))
             known = known.changed(known.changes.cycled([n.name for n in cycled]))
         _save(context, known, [n.name for n in changed])
     for node in context.active_nodes():
