@@ -7,6 +7,7 @@ from typing import Dict, Mapping, Sequence
 
 from clusterctl_tools import conf_compute, nvidia_module
 from clusterctl_tools.gpu import Gpu
+from clusterctl_validators import boot_log
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -51,7 +52,12 @@ def judge_power_profiles(record: Record, gpus: Sequence[Gpu]) -> None:
 
 def judge_conf_compute(record: Record, probe: Probe) -> None:
     """Confidential computing, and Protected PCIe between the GPUs of a board."""
-    if refuses_gpus(probe, conf_compute.REFUSED):
+    try:
+        refused = refuses_gpus(probe, conf_compute.REFUSED)
+    except boot_log.UnreadableLogError as e:
+        record.could_not_run(_CONF_COMPUTE, str(e), Severity.CRITICAL)
+        return
+    if refused:
         found = "on, and the driver refuses the GPU: this kernel runs in no confidential VM"
         hint = "the GPU is not defective. With the module nvidia unloaded, " + _OFF
         record.ok(_CONF_COMPUTE, False, expected="off", found=found, severity=Severity.CRITICAL, hint=hint)

@@ -18,24 +18,30 @@ _OTHER_ZONE = re.compile(r"NVRM: .*(?:onlining zone is not movable|zone movable 
 
 
 def refuses_gpus(probe: Probe, message: Pattern[str]) -> bool:
-    """Whether GPUs of the bus are missing, and the driver logged this message; a line before a repair of the same boot does not count."""
+    """Whether GPUs of the bus are missing, and the driver logged this message; a line before a repair of the same boot does not count.
+
+    Raises:
+        UnreadableLogError: GPUs are missing, and the kernel log that may have the reason cannot be read.
+    """
     reader = NvidiaReader(probe)
     try:
         if len(reader.query().gpus) >= len(reader.on_pci()):
             return False
     except UnreadableGpuError:
         pass
-    try:
-        lines = boot_log.read_log(probe).text.splitlines()
-    except boot_log.UnreadableLogError:
-        return False
+    lines = boot_log.read_log(probe).text.splitlines()
     start = re.compile(boot_log.MESSAGE_START + message.pattern)
     return any(start.match(line) for line in lines)
 
 
 def judge_memory_zone(record: Record, probe: Probe) -> None:
     """Memory of GPUs at a coherent link (Grace) is memory of the system: the driver refuses a GPU whose memory the kernel would use for itself."""
-    if refuses_gpus(probe, _OTHER_ZONE):
+    try:
+        refused = refuses_gpus(probe, _OTHER_ZONE)
+    except boot_log.UnreadableLogError as e:
+        record.could_not_run(_CHECK, str(e), Severity.CRITICAL)
+        return
+    if refused:
         found = "refused: new memory is brought up as {}".format((probe.read(_POLICY) or "").strip() or "something else")
         hint = (
             "the GPU is not defective: add `memhp_default_state: online_movable` to kernel_cmdline and provision the node, which reboots it"

@@ -43,7 +43,7 @@ def node_of(case: dict[str, Any], root: Path) -> dict[str, Finding]:
         QUERY: without_gpus(xml, *case.get("lost", [])),
         "nvidia-smi conf-compute -q": text,
         "pgrep -x nvidia-cuda-mps": CommandResult(None, error="not found") if mps is None else CommandResult(0 if mps else 1, stdout=mps),
-        JOURNAL: BOOTED + f"2026-11-20T08:00:20+00:00 kernel: {case.get('log', 'NVRM: loading')}\n",
+        **({} if case.get("no_log") else {JOURNAL: BOOTED + f"2026-11-20T08:00:20+00:00 kernel: {case.get('log', 'NVRM: loading')}\n"}),
         **{systemctl(f"nvidia-{name}.service"): unit() for name in ("imex", "fabricmanager", "persistenced", "dcgm")},
         systemctl("clusterctl-gpu-settings.service"): unit(),
     }
@@ -81,3 +81,10 @@ def test_without_an_answer_of_nvidia_smi(name: str, log: str, tmp_path: Path) ->
     """All GPUs refused: `No devices were found`, and the next action is not to replace them."""
     finding = node_of({"lost": range(8), "log": log}, tmp_path)[f"nvidia_driver.{name}"]
     assert (finding.outcome.value, "not defective" in finding.hint) == ("fail", True)
+
+
+@pytest.mark.parametrize("name", ["conf_compute", "memory_zone"])
+@pytest.mark.parametrize(("lost", "outcome"), [([7], "could_not_run"), ([], "pass")])
+def test_a_log_that_cannot_be_read_refuses_and_clears_nothing(name: str, lost: list[int], outcome: str, tmp_path: Path) -> None:
+    """Where all GPUs are there, the log does not matter."""
+    assert node_of({"lost": lost, "no_log": True}, tmp_path)[f"nvidia_driver.{name}"].outcome.value == outcome
