@@ -49,8 +49,9 @@ _running: dict[str, _Running] = {}
 
 
 def power_state(node: str) -> PowerState:
-    """The power state of a node, from the state of its container. While the first process of a node lives, podman is not asked again: it takes longer than
-    the rest of an answer, and one validation reads a dozen resources.
+    """The power state of a node, from the state of its container.
+
+    While the first process of a node lives, podman is not asked again: it takes longer than the rest of an answer, and a validation reads a dozen resources.
 
     Raises:
         LabError: the container does not exist.
