@@ -106,11 +106,37 @@ def test_a_reboot_that_brought_the_setting_is_believed_when_it_was_read_back(wor
         "provision kernel,ofed",
         "reboot",
         "validate",
-        "validate",
         "burn_in",
         "validate",
     ]
     assert world.states() == {NAME: State.ADMITTED}
+
+
+def test_what_fails_when_it_is_read_back_is_validated_again(world: StoredWorld) -> None:
+    """What the reboot started may come up late."""
+    world.brought_by = REBOOT
+    bad = iter([{"kernel"}, set[str]()])
+
+    def come_up(what: str) -> None:
+        if what == "validate" and any(c == "reboot" for c, _ in world.calls):
+            world.bad[NAME] = next(bad, set())
+
+    world.before = come_up
+    world.run()
+    assert [what for what, _ in world.calls][2:] == ["reboot", "validate", "validate", "burn_in", "validate"]
+    assert world.states() == {NAME: State.ADMITTED}
+
+
+def test_a_part_of_the_changed_nodes_that_was_read_back_is_validated_with_the_others(
+    world: StoredWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "r12-n02"
+    world.brought_by, world.names, world.bad = REBOOT, (NAME, other), {NAME: {"ofed", "kernel"}, other: {"kernel"}}
+    stores = {NAME: ("kernel", "ofed"), other: ("kernel",)}
+    monkeypatch.setattr(world, "node", lambda name: replace(node(name, world.digest, stores[name]), bmc_url=world.bmc_url))
+    world.run()
+    assert [names for what, names in world.calls if what == "validate"] == [(NAME, other), (NAME,), (NAME, other), (NAME, other)]
+    assert world.states() == {NAME: State.ADMITTED, other: State.ADMITTED}
 
 
 def test_what_the_validators_cannot_read_back_is_read_by_its_role(world: StoredWorld) -> None:

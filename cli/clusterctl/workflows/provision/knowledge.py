@@ -68,6 +68,7 @@ class Knowledge:
 
     Attributes:
         findings: the newest ones of each node.
+        unchanged_since: the nodes that were validated together last, while nothing was done to any node since.
         partners: the admitted nodes that measure with them.
         gate_results: of the nodes that are judged.
     """
@@ -77,6 +78,7 @@ class Knowledge:
     partners: tuple[Node, ...] = ()
     changes: Changes = Changes()
     gate_results: tuple[GateResult, ...] = ()
+    unchanged_since: frozenset[str] = frozenset()
 
     @property
     def plans(self) -> dict[str, NodePlan]:
@@ -84,12 +86,17 @@ class Knowledge:
         return {p.node: p for p in self.plan.nodes}
 
     def found(self, findings: Iterable[NodeFindings]) -> Knowledge:
-        """With newer findings."""
-        return replace(self, findings={**self.findings, **{f.node: f for f in findings}})
+        """With newer findings of nodes that were validated together."""
+        new = {f.node: f for f in findings}
+        return replace(self, findings={**self.findings, **new}, unchanged_since=frozenset(new))
 
     def changed(self, changes: Changes) -> Knowledge:
         """With what was done to the nodes so far."""
-        return replace(self, changes=changes)
+        return replace(self, changes=changes, unchanged_since=frozenset())
+
+    def settled(self, names: Iterable[str]) -> Knowledge:
+        """With nodes that no longer require a reboot, which changes none of them."""
+        return replace(self, changes=self.changes.settled(names))
 
     def measured(self, results: Iterable[GateResult]) -> Knowledge:
         """With further gate results."""

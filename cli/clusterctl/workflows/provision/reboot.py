@@ -67,7 +67,7 @@ def _reboot_once(context: RunContext, known: Knowledge, pending: Mapping[str, tu
     failures = reboot_nodes(context, changes, warm, _SAME_KERNEL)
     stored = {n: changes.outcomes[n].apply_again for n in pending if n in context.active and changes.outcomes[n].apply_again}
     known, again = _read_back(context, known.changed(changes), stored)
-    known = known.changed(known.changes.settled(n for n in pending if n in context.active and n not in again))
+    known = known.settled(n for n in pending if n in context.active and n not in again)
     for roles in dict.fromkeys(again.values()):
         known = run_roles(context, known, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
     for name in (n for n in failures if n in context.active and not _waits(known.changes, n)):
