@@ -21,6 +21,25 @@ from clusterctl_validators.record import UNDECLARED, Record
 
 ROLE = "hardware"
 ASSERTS_ONLY = True
+# Of the others, links, fabric and modes of GPUs come up with what other roles bring.
+ASSERTED = (
+    "hardware.os",
+    "hardware.machine",
+    "hardware.cpu",
+    "hardware.cpu.architecture",
+    "hardware.cpu.sockets",
+    "hardware.cpu.cores_per_socket",
+    "hardware.memory",
+    "hardware.gpus.on_pci",
+    "hardware.gpu.model",
+    "hardware.gpu.vbios",
+    "hardware.gpu.memory_mib",
+    "hardware.gpu.pcie_*",
+    "hardware.hca.place",
+    "hardware.hca.present",
+    "hardware.hca.firmware",
+    "hardware.nvme_data_disks",
+)
 Spec = Mapping[str, Any]
 # Links train, and GPUs join their fabric, after SSH answers (docs/reference/fabric.md, "After a boot").
 AFTER_BOOT = ("hardware.gpu.fabric*", "hardware.gpu.nvlinks", "hardware.gpu.nvlink_rate", "hardware.hca.*state", "hardware.hca.rate_gbps")

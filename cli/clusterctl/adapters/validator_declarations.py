@@ -73,6 +73,8 @@ def _of_module(file: Path) -> RoleTraits | None:
     traits = RoleTraits(**declared)
     if (traits.scope is EvidenceScope.RACK) != (traits.rack is not None):
         raise ConfigError(detail=f'{file}: SCOPE = "rack" and RACK belong together', hint=_HINT)
+    if traits.asserted and not traits.asserts_only:
+        raise ConfigError(detail=f"{file}: ASSERTED needs ASSERTS_ONLY = True", hint=_HINT)
     return traits
 
 
@@ -162,6 +164,7 @@ def _rack(value: Any) -> dict[str, Any]:
 _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "SCOPE": _scope,
     "ASSERTS_ONLY": _flag("asserts_only"),
+    "ASSERTED": lambda value: {"asserted": _texts(value)},
     "COLD": _cold,
     "COLD_LINKS": _flag("cold_links"),
     "ABOUT_OTHERS": lambda value: {"about_others": _texts(value)},

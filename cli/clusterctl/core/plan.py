@@ -221,11 +221,11 @@ def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
 
 
 def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions, traits: ValidatorTraits) -> tuple[str, ...]:
-    """The roles that have something to do, in the node's own order; those that would only assert in company of others.
+    """The roles that have something to do, in the node's own order; those that would only assert in company of others, and where what they assert is bad.
 
     Roles that are owned elsewhere never have. Where another kernel than the declared one runs, every later role has: what it verified was built for that kernel.
     """
-    failing = {f.role for f in _own_bad(findings, traits)}
+    failing = {f.role for f in _own_bad(findings, traits) if _may_act(f, traits)}
     proven = {f.role for f in findings.findings}
     left = never_applied(node.spec, findings)
     everything = options.all_roles or findings.status is not NodeStatus.OK
@@ -300,6 +300,12 @@ def _beyond_role(finding: Finding, traits: ValidatorTraits) -> bool:
     if finding.owner or is_not_kept(finding.check):
         return True
     return traits.asserts_only(finding.role) or names_check(traits.of(finding.role).beyond_role, finding.check)
+
+
+def _may_act(finding: Finding, traits: ValidatorTraits) -> bool:
+    """Whether the role of a bad finding mends or asserts what it is about."""
+    asserted = traits.of(finding.role).asserted
+    return not asserted or names_check(asserted, finding.check)
 
 
 def _asserting(findings: NodeFindings, traits: ValidatorTraits) -> frozenset[str]:

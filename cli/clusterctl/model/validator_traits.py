@@ -79,6 +79,8 @@ class RoleTraits:
 
     Attributes:
         asserts_only: its role changes nothing; it runs in company of others, so that a node with missing parts is not changed.
+        asserted: of such a role, the checks, without their items, of what it asserts; a `*` stands for any text. It is started where one of them is bad. Empty =
+            where any of its checks is.
         cold: its settings that a warm reboot may not bring.
         cold_links: links stay down while one of `cold` is not in force.
         about_others: checks about other nodes: no role changes them on this node, and the others have findings of their own.
@@ -93,6 +95,7 @@ class RoleTraits:
 
     scope: EvidenceScope = EvidenceScope.NODE
     asserts_only: bool = False
+    asserted: tuple[str, ...] = ()
     cold: tuple[ColdSetting, ...] = ()
     cold_links: bool = False
     about_others: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ import pytest
 
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.lifecycle import LEGAL
-from clusterctl.core.plan import PlanInput, plan_node
+from clusterctl.core.plan import PlanInput, plan_node, roles_to_apply
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
@@ -12,7 +12,7 @@ from clusterctl.model.plan import NodePlan, PlannedAction
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.records import NodeRecord
 from clusterctl.model.state import State
-from clusterctl_validators.finding import Outcome
+from clusterctl_validators.finding import Finding, Outcome, Severity
 from support.provisioning import GATES, finding, node
 
 
@@ -46,6 +46,23 @@ def test_roles_with_something_to_do_in_the_order_of_the_node() -> None:
     assert plan(State.REGISTERED, findings("hugepages", "kernel")).roles == ("kernel", "hugepages")
     assert plan(State.REGISTERED, findings("hugepages")).roles == ("hugepages",)
     assert plan(State.REGISTERED, findings(could_not_run="kernel")).roles == ("kernel",)
+
+
+@pytest.mark.parametrize(
+    ("check", "roles"),
+    [
+        ("hardware.gpus.on_pci", ("hardware", "kernel")),
+        ("hardware.hca[mlx5_0].present", ("hardware", "kernel")),
+        ("hardware.gpu[0].fabric", ("kernel",)),
+        ("hardware.iommu[mlx5_0]", ("kernel",)),
+    ],
+)
+def test_a_role_that_only_asserts_is_started_where_what_it_asserts_is_bad(check: str, roles: tuple[str, ...]) -> None:
+    one = node("r12-n01", "d1", ("hardware", "kernel"))
+    for outcome in (Outcome.FAIL, Outcome.COULD_NOT_RUN):
+        bad = (Finding(check, "hardware", outcome, Severity.CRITICAL), finding("kernel", Outcome.FAIL))
+        now = NodeFindings("r12-n01", NodeStatus.OK, "", (finding("hardware"), *bad), 0.1)
+        assert roles_to_apply(one, now, ProvisionOptions(), read_traits(())) == roles
 
 
 def test_a_role_without_any_check_is_applied() -> None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl.adapters.validator_declarations import read_traits
+from clusterctl.core.check_names import names_check
 from support.checks import write_files
 from support.filters import filter_plugin
 from support.gpu_node import declared
@@ -65,6 +67,39 @@ def test_another_machine_than_the_declared_one_is_refused(changes: dict[str, Any
 def test_the_device_of_a_subnet_manager_does_not_stand_for_a_missing_adapter() -> None:
     text = sources()["sysfs"].replace("/sys/class/infiniband/mlx5_7/", "/sys/class/infiniband/smi1/")
     assert plugin.shortages(spec(), sources(sysfs=text)) == ["HCAs: declared 8, found 7"]
+
+
+ASSERTED = {
+    "hardware_architecture": "hardware.cpu.architecture",
+    "hardware_os": "hardware.os",
+    "hardware_machines": "hardware.machine",
+    "hardware_cpu_sockets": "hardware.cpu.sockets",
+    "hardware_cpu_cores_per_socket": "hardware.cpu.cores_per_socket",
+    "hardware_memory_min_gib": "hardware.memory",
+    "hardware_gpus": "hardware.gpus.on_pci",
+    "hardware_hcas": "hardware.hca[mlx5_0].present",
+    "hardware_nvme_data_disks": "hardware.nvme_data_disks",
+    "hardware_gpu_model": "hardware.gpu[0].model",
+    "hardware_gpu_memory_min_mib": "hardware.gpu[0].memory_mib",
+    "hardware_gpu_vbios": "hardware.gpu[0].vbios",
+    "hardware_gpu_pcie_gen": "hardware.gpu[0].pcie_gen_max",
+    "hardware_gpu_pcie_width": "hardware.gpu[0].pcie_width",
+}
+
+
+def test_all_that_the_role_asserts_starts_it() -> None:
+    read: set[str] = set()
+
+    class Seen(dict[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            read.add(name)
+            return super().__getitem__(name)
+
+    plugin.shortages(Seen(spec()), sources())
+    assert read == set(ASSERTED), "hardware.hca.firmware and .place are keys of hardware_hcas"
+    declared = read_traits(()).of("hardware").asserted
+    checks = [*ASSERTED.values(), "hardware.hca[mlx5_0].firmware", "hardware.hca[mlx5_0].place", "hardware.cpu"]
+    assert [c for c in checks if not names_check(declared, c)] == []
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["with a driver", "without a driver"])

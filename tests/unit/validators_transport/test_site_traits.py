@@ -152,6 +152,8 @@ BROKEN: list[tuple[str, str]] = [
     ('SCOPE = "rack"\nRACK = {"same": ("a",), "above": "shelf"}\n', '"alike" and "above" belong together'),
     ('SCOPE = "rack"\nRACK = {"same": ("a",), "alike": "asset.fan", "above": "shelf"}\n', "is not a tuple of texts"),
     ('SCOPE = "rack"\nRACK = {"same": ("a",), "sice": "n"}\n', "unknown key 'sice'; did you mean 'size'"),
+    ('ASSERTS_ONLY = True\nASSERTED = "asset.model"\n', "ASSERTED: 'asset.model' is not a tuple of texts"),
+    ('ASSERTED = ("asset.model",)\n', r"test_asset\.py: ASSERTED needs ASSERTS_ONLY"),
     ('ASSERTS_ONLY = "yes"\n', "ASSERTS_ONLY: 'yes' is not True or False"),
     ('COLD = {"asset.a": "asset.b"}\n', "each needs one"),
     ("COLD = 5\n", "COLD: not a literal value of the right type"),
