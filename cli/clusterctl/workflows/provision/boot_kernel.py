@@ -13,7 +13,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note, Phase
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.provision.apply import by_roles, run_roles
-from clusterctl.workflows.provision.reboot import forbidden, reboot_nodes
+from clusterctl.workflows.provision.reboot import forbidden, read_back, reboot_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,17 @@ def boot_declared_kernel(context: RunContext, known: Knowledge) -> Knowledge:
     others = {n: pending[n] for n in pending if n not in alone}
     for name in (n for n in others if n in firsts and firsts[n] not in context.active):
         _leave_as_it_is(context, name, firsts[name])
-    return _boot(context, known, {n: others[n] for n in others if n in context.active}, _PROVEN)
+    return _without_what_passes(context, _boot(context, known, {n: others[n] for n in others if n in context.active}, _PROVEN))
+
+
+def _without_what_passes(context: RunContext, known: Knowledge) -> Knowledge:
+    """Leave out the roles that would run again only to read back what they stored, and whose checks pass after the reboot."""
+    left, outcomes = known.changes.left, known.changes.outcomes
+    stored = {n: tuple(r for r in left[n] if r in outcomes[n].apply_again) for n in left if n in context.active}
+    known, again = read_back(context, known, {n: roles for n, roles in stored.items() if roles})
+    return known.changed(
+        known.changes.leave({n: tuple(r for r in left[n] if r not in roles or r in again.get(n, ())) for n, roles in stored.items()})
+    )
 
 
 def _firsts(context: RunContext, known: Knowledge, pending: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

@@ -66,7 +66,7 @@ def _reboot_once(context: RunContext, known: Knowledge, pending: Mapping[str, tu
     warm = {n: roles for n, roles in pending.items() if n not in cycled and n in context.active}
     failures = reboot_nodes(context, changes, warm, _SAME_KERNEL)
     stored = {n: changes.outcomes[n].apply_again for n in pending if n in context.active and changes.outcomes[n].apply_again}
-    known, again = _read_back(context, known.changed(changes), stored)
+    known, again = read_back(context, known.changed(changes), stored)
     known = known.settled(n for n in pending if n in context.active and n not in again)
     for roles in dict.fromkeys(again.values()):
         known = run_roles(context, known, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
@@ -75,9 +75,7 @@ def _reboot_once(context: RunContext, known: Knowledge, pending: Mapping[str, tu
     return known
 
 
-def _read_back(
-    context: RunContext, known: Knowledge, stored: Mapping[str, tuple[str, ...]]
-) -> tuple[Knowledge, dict[str, tuple[str, ...]]]:
+def read_back(context: RunContext, known: Knowledge, stored: Mapping[str, tuple[str, ...]]) -> tuple[Knowledge, dict[str, tuple[str, ...]]]:
     """Validate the nodes on which roles stored something, and return those of these roles that still have something to do; `stored`: node -> roles."""
     if not stored:
         return known, {}
