@@ -60,7 +60,7 @@ class DemoRack:
         layers = ["'@common'", str(ROOT / "inventory" / "lab"), str(self.state_dir / "lab" / "hosts"), *more_layers]
         self.site.mkdir(parents=True, exist_ok=True)
         # tests break the same nodes again and again, and would make lemons of them
-        limits = "lemon_limits: {exclusions: 0, repairs: 0, repeated_repairs: 0, suspicions: 0, collisions: 0, link_flap_days: 0}"
+        limits = "lemon_limits: {exclusions: 0, repairs: 0, repeated_repairs: 0, suspicions: 0, collisions: 0, link_flap_days: 0, unplanned_boots: 0}"
         (self.site / "clusterctl.yml").write_text(f"inventory: [{', '.join(layers)}]\nstate_dir: state\noperator: ada\n{limits}\n")
 
     def environment(self) -> dict[str, str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# What a run records of a node that its scheduler took out because it booted by itself: it was returned, or it did so too often.
+RETURNED, KEPT_OUT = "returned", "kept_out"
+
 
 @dataclass(frozen=True, slots=True)
 class ReportedBoot:

@@ -21,6 +21,7 @@ class TroubleKind(StrEnum):
 
     EXCLUSION: it was taken out for a fault. REPAIR: it was admitted again after that. SUSPICION: a gate found it bad or doubtful, and the
     run did not exclude it for that. COLLISION: low with one partner and fine with another. LINK_FLAP: its link was lost again and again.
+    UNPLANNED_BOOT: its scheduler took it out because it booted by itself, and it was as declared in that boot.
     """
 
     EXCLUSION = "exclusion"
@@ -28,6 +29,7 @@ class TroubleKind(StrEnum):
     SUSPICION = "suspicion"
     COLLISION = "collision"
     LINK_FLAP = "link_flap"
+    UNPLANNED_BOOT = "unplanned_boot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,13 @@ class PartSpan:
 
 @dataclass(frozen=True, slots=True)
 class TroubleSources:
-    """What is recorded of some nodes, oldest first; `flaps` as events already."""
+    """What is recorded of some nodes, oldest first; `flaps` and `boots` as events already."""
 
     transitions: Sequence[TransitionRow] = ()
     results: Sequence[BadResult] = ()
     flaps: Sequence[Trouble] = ()
     parts: Sequence[PartSpan] = ()
+    boots: Sequence[Trouble] = ()
 
 
 class LemonAction(StrEnum):

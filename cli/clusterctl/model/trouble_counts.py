@@ -19,3 +19,4 @@ class TroubleCounts:
     suspicions: int = 0
     collisions: int = 0
     link_flap_days: int = 0
+    unplanned_boots: int = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.model.trouble import TroubleRecord
     from clusterctl.model.trouble_counts import TroubleCounts
 
-_COLUMNS = ("NODE", "PART", "SERIAL", "SCORE", "EXCLUDED", "REPAIRED", "REPEATED", "SUSPECTED", "COLLIDED", "FLAP DAYS", "NEXT")
+_COLUMNS = ("NODE", "PART", "SERIAL", "SCORE", "EXCLUDED", "REPAIRED", "REPEATED", "SUSPECTED", "COLLIDED", "FLAP DAYS", "BOOTS", "NEXT")
 _NEXT = {
     LemonAction.NONE: "-",
     LemonAction.FULL: "burn-in of level full",
@@ -33,7 +33,7 @@ def show_lemons(found: Sequence[TroubleRecord], limits: TroubleCounts, most: int
         out.emit(output, "lemons", asdict(LemonsDocument(len(found), limits, tuple(map(_document, shown)))))
         return
     if not shown:
-        out.print_text("no exclusion, repair, suspicion, collision or flap of a link is recorded")
+        out.print_text("no exclusion, repair, suspicion, collision, flap of a link or unplanned boot is recorded")
         return
     out.table(_COLUMNS, [_row(r) for r in shown])
     out.print_text(f"counts: the last {SHORT_DAYS} days/the last {LONG_DAYS} days; a score of 1 is the limit: {_limits(limits)}")

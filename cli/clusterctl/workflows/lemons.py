@@ -11,6 +11,8 @@ from clusterctl.core.lemons.demands import due_records
 from clusterctl.core.lemons.flaps import flapping_nodes
 from clusterctl.core.lemons.lemon_limits import LONG_DAYS
 from clusterctl.core.lemons.scores import trouble_records
+from clusterctl.model.trouble import Trouble, TroubleKind, TroubleSources
+from clusterctl.model.trouble_counts import TroubleCounts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import NodeRecord
     from clusterctl.model.trouble import TroubleRecord
-    from clusterctl.model.trouble_counts import TroubleCounts
 
 _DAY_S = 86_400
 # What excluded a node before the window may have been repaired in it.
@@ -48,6 +49,15 @@ def flapping_of(store: Store, limits: TroubleCounts, nodes: Collection[NodeRecor
     sources = store.trouble_sources(timestamps.after(now, -LONG_DAYS * _DAY_S), since)
     own = replace(sources, flaps=[f for f in sources.flaps if f.node in since], results=[r for r in sources.results if r.node in since])
     return flapping_nodes(own, since, limits.link_flap_days, now)
+
+
+def booting_too_often(store: Store, limits: TroubleCounts, nodes: Collection[str]) -> dict[str, TroubleRecord]:
+    """Those of `nodes`, which have just booted by themselves, whose machine has now done so too often -> its record of such boots."""
+    now = clock.now()
+    sources = store.trouble_sources(_oldest(now), nodes)
+    boots = (*sources.boots, *(Trouble(n, TroubleKind.UNPLANNED_BOOT, now) for n in nodes))
+    only = TroubleCounts(unplanned_boots=limits.unplanned_boots)
+    return due_records(trouble_records(TroubleSources(boots=boots, parts=sources.parts), only, now), sources.parts, nodes)
 
 
 def _oldest(now: str) -> str:

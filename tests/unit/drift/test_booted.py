@@ -27,6 +27,7 @@ from clusterctl.model.state import State
 from clusterctl.workflows.drift import booted
 from clusterctl.workflows.drift import check_drift as drift_run
 from clusterctl.workflows.drift.check_drift import DriftOptions
+from clusterctl.workflows.lemons import due_of
 from clusterctl_validators.finding import Severity
 from support.plain_yaml import load_yaml
 from support.roles import ROOT
@@ -201,6 +202,53 @@ def test_a_node_that_its_scheduler_took_out_is_returned_once_it_is_verified(conf
         assert LocalPool(store).members() == {NAMES[0]}
         assert {r.node: r.outcome for r in store.run_nodes(found.body["run_id"])}[NAMES[0]] == "returned"
         assert [r.state for r in store.nodes([NAMES[0]])] == [State.ADMITTED]
+
+
+def boots(config: Config, monkeypatch: pytest.MonkeyPatch, days: Sequence[int]) -> list[tuple[str, ExitCode]]:
+    """What becomes of the first node when it boots by itself on these days."""
+    ended = []
+    for day in days:
+        at = timestamps.after(LATER, day * 86_400)
+        monkeypatch.setattr("clusterctl.adapters.clock.now", lambda at=at: timestamps.after(at, 60))
+        reporting(monkeypatch, r12_n01=replace(OUT, booted_at=at))
+        _, options = selected(config, resume=True)
+        found = run(config, monkeypatch, in_boot(NAMES[0], began=at), options=options)
+        ended += [(a["action"], found.code) for a in found.body["actions"]]
+        with Store.open(config.store_url) as store:
+            LocalPool(store).remove(NAMES[0], "booted")
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("days", "limit", "kept_out"),
+    [((0, 10, 20), 3, True), ((0, 10, 41), 3, False), ((0, 16, 32, 48, 64, 80), 3, True), ((0, 1, 2, 3), 0, False), ((0,), 1, True)],
+    ids=["three in a month", "not in one month", "six in a quarter", "no limit", "the first"],
+)
+def test_a_machine_that_boots_by_itself_too_often_is_drained_instead(
+    config: Config, monkeypatch: pytest.MonkeyPatch, days: Sequence[int], limit: int, kept_out: bool
+) -> None:
+    site = replace(config, given_limits={"unplanned_boots": limit})
+    ended = boots(site, monkeypatch, days)
+    assert ended == [("returned", ExitCode.OK)] * (len(days) - kept_out) + [("drained", ExitCode.CHANGES_PENDING)] * kept_out
+    with Store.open(site.store_url) as store:
+        (record,) = store.nodes([NAMES[0]])
+        assert record.state is (State.DRAINED if kept_out else State.ADMITTED)
+        assert ("boots by itself too often" in record.reason) is kept_out
+        due = due_of(store, site.lemon_limits, [NAMES[0]])
+    assert bool(due) is kept_out, "it owes a burn-in of level full"
+
+
+def test_a_boot_of_a_machine_that_could_not_be_drained_is_not_counted_twice(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = replace(config, given_limits={"unplanned_boots": 2})
+    boots(site, monkeypatch, (0,))
+    reporting(monkeypatch, r12_n01=replace(OUT, booted_at=timestamps.after(LATER, 9e5)))
+    with Store.open(site.store_url) as store:
+        store.acquire([NAMES[0]], run_id="another", holder="bob")
+    _, options = selected(site, resume=True)
+    found = run(site, monkeypatch, in_boot(NAMES[0], began=timestamps.after(LATER, 9e5)), options=options)
+    assert [a["action"] for a in found.body["actions"]] == ["left"]
+    with Store.open(site.store_url) as store:
+        assert len(store.trouble_sources(THEN).boots) == 1
 
 
 def test_what_is_not_asked_for_is_not_returned(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,7 @@ def test_history_lists_the_worst(store: Store, capsys: pytest.CaptureFixture[str
         "suspicions": 2,
         "collisions": 0,
         "link_flap_days": 0,
+        "unplanned_boots": 0,
     }
     assert [s["node"] for s in worst(capsys, N2)["serials"]] == [N2]
     assert len(worst(capsys, "-n", "1", "--days", "30")["serials"]) == 1
@@ -139,7 +140,15 @@ def test_limits_of_the_site_count(store: Store, tmp_path: Path, capsys: pytest.C
     (tmp_path / "clusterctl.yml").write_text("lemon_limits: {exclusions: 1, collisions: 0}\n")
     fail(store, 1)
     data = worst(capsys)
-    assert data["limits"] == {"exclusions": 1, "repairs": 3, "repeated_repairs": 1, "suspicions": 6, "collisions": 0, "link_flap_days": 3}
+    assert data["limits"] == {
+        "exclusions": 1,
+        "repairs": 3,
+        "repeated_repairs": 1,
+        "suspicions": 6,
+        "collisions": 0,
+        "link_flap_days": 3,
+        "unplanned_boots": 3,
+    }
     assert [(s["over_limit"], s["next_action"]) for s in data["serials"]] == [(True, LemonAction.FULL)]
 
 

@@ -1,4 +1,4 @@
-"""What is recorded against nodes over time: transitions, gate results that are not passes, findings of flapping links, and the parts that were there."""
+"""What is recorded against nodes over time: transitions, gate results that are not passes, findings of flapping links, boots, and the parts that were there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading
 from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.adapters.store.transitions import transition_row
+from clusterctl.model.boots import KEPT_OUT, RETURNED
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.part import Part
@@ -41,8 +42,12 @@ class TroubleRepository(Repository):
             rows = sorted((transition_row(r) for r in _of(connection, moves, t.transitions.c.node, nodes)), key=lambda r: r.id)
             results = [_bad(r) for r in _of(connection, bad, t.gate_results.c.node, nodes)]
             flaps = list(_flaps(connection, since, nodes))
-            involved = {r.node for r in rows} | {r.node for r in results} | {f.node for f in flaps}
-            return TroubleSources(tuple(rows), tuple(results), tuple(flaps), _parts(connection, involved))
+            boots = [
+                Trouble(r.node, TroubleKind.UNPLANNED_BOOT, r.started_at, r.run_id)
+                for r in _of(connection, _boots(since), t.run_nodes.c.node, nodes)
+            ]
+            involved = {r.node for r in rows} | {r.node for r in results} | {e.node for e in (*flaps, *boots)}
+            return TroubleSources(tuple(rows), tuple(results), tuple(flaps), _parts(connection, involved), tuple(boots))
 
 
 def _transitions(since: str) -> Select[Any]:
@@ -55,6 +60,12 @@ def _bad_results(since: str) -> Select[Any]:
     g, r = t.gate_results.c, t.runs.c
     query = select(g.node, g.run_id, r.started_at, g.gate, g.outcome, g.reason, g.metric, g.device).join(t.runs, r.id == g.run_id)
     return query.where(r.started_at >= since, g.outcome.in_(_BAD), g.observed.is_(None)).order_by(g.id)
+
+
+def _boots(since: str) -> Select[Any]:
+    n, r = t.run_nodes.c, t.runs.c
+    query = select(n.node, n.run_id, r.started_at).join(t.runs, r.id == n.run_id)
+    return query.where(r.started_at >= since, r.verb == "drift", n.outcome.in_((RETURNED, KEPT_OUT))).order_by(r.started_at, n.node)
 
 
 def _of(connection: Connection, query: Select[Any], node: Column[Any], nodes: Iterable[str] | None) -> Iterator[Row[Any]]:

@@ -42,6 +42,17 @@ def demand(due: TroubleRecord, node: str) -> Reason:
     return Reason(ReasonKind.GATE_MISSING, text, hint=hint)
 
 
+def boots_reason(record: TroubleRecord, node: str) -> Reason:
+    """Why a node that booted by itself is not returned to the pool, and what to do."""
+    short, long = record.days_30.unplanned_boots, record.days_90.unplanned_boots
+    text = f"booted by itself {short} times in 30 days, {long} in 90, and was as declared each time"
+    hint = (
+        f"`clusterctl bmc {node} --only log` shows what its BMC logged of them (power, memory, watchdog); `clusterctl drain {node} --to rma`, or "
+        f"`clusterctl provision {node} --level full`"
+    )
+    return Reason(ReasonKind.CHECK_FAILED, text, hint=hint)
+
+
 def counts_text(counts: TroubleCounts) -> str:
     """`1 exclusion, 2 repairs`: what is not 0."""
     return ", ".join(

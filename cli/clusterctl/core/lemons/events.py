@@ -1,4 +1,4 @@
-"""What the record of nodes comes to as events: exclusions, repairs, suspicions, collisions, flaps of links. Pure.
+"""What the record of nodes comes to as events: exclusions, repairs, suspicions, collisions, flaps of links, boots. Pure.
 
 Fields of stored rows are read: states, causes, outcomes, reason codes, times. No sentence is.
 """
@@ -44,7 +44,7 @@ def troubles(sources: TroubleSources) -> frozenset[Trouble]:
     moves = tuple(_moves(sources.transitions, failed))
     excluded_by = {(m.node, m.run_id) for m in moves if m.kind is TroubleKind.EXCLUSION and m.run_id}
     results = (t for r in sources.results for t in _of_result(r, excluded=(r.node, r.run_id) in excluded_by))
-    return frozenset((*moves, *results, *(t for flap in sources.flaps for t in _on(flap, (flap.device,)))))
+    return frozenset((*moves, *results, *sources.boots, *(t for flap in sources.flaps for t in _on(flap, (flap.device,)))))
 
 
 def _moves(transitions: Iterable[TransitionRow], failed: Mapping[tuple[str, str], set[str]]) -> Iterator[Trouble]:

@@ -17,8 +17,17 @@ REPEATED_WITHIN_DAYS = 7
 
 # Counting exclusions, tickets and times out of service per node over 28 days is how Meta found its lemons (arXiv 2410.21680, section on lemon nodes);
 # its thresholds are not public, so these numbers are assumed. In arXiv 2605.09370, 3 of 63 nodes caused half of all exclusions.
+# Boots: failures of a node while its job ran are among what Meta's lemons were found by, too.
 # Link: a NVLink flapped for five days before it ended a job (marin-community/marin#8934).
-DEFAULTS: Mapping[str, int] = {"exclusions": 3, "repairs": 3, "repeated_repairs": 1, "suspicions": 6, "collisions": 10, "link_flap_days": 3}
+DEFAULTS: Mapping[str, int] = {
+    "exclusions": 3,
+    "repairs": 3,
+    "repeated_repairs": 1,
+    "suspicions": 6,
+    "collisions": 10,
+    "link_flap_days": 3,
+    "unplanned_boots": 3,
+}
 
 
 def limits_problem(value: object) -> str:

@@ -49,6 +49,7 @@ def count(own: Iterable[Trouble]) -> TroubleCounts:
         suspicions=times(TroubleKind.SUSPICION),
         collisions=times(TroubleKind.COLLISION),
         link_flap_days=len({t.at[:10] for t in own if t.kind is TroubleKind.LINK_FLAP}),
+        unplanned_boots=times(TroubleKind.UNPLANNED_BOOT),
     )
 
 

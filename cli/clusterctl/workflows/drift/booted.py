@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock
@@ -17,13 +17,15 @@ from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.adapters.store import Store
 from clusterctl.core import timestamps
 from clusterctl.core.booted import may_return, nodes_to_verify
-from clusterctl.model.boots import ReportedBoot
+from clusterctl.core.lemons.demands import boots_reason
+from clusterctl.model.boots import RETURNED, ReportedBoot
 from clusterctl.model.errors import LeaseHeldError, PoolError, UsageProblemError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.node import SSH_KINDS
 from clusterctl.model.running_text import counted
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import lease_for
+from clusterctl.workflows.lemons import booting_too_often
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.model.drift import DriftReport
     from clusterctl.model.node import Node
+    from clusterctl.model.verdict import Reason
     from clusterctl.workflows.drift.check_drift import DriftOptions
     from clusterctl.workflows.run import Run
 
@@ -44,10 +47,15 @@ _LOST = "its scheduler took it out because it booted by itself; it stays out, be
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What became of the nodes that their scheduler had taken out, action by action as the document lists them."""
+    """What became of the nodes that their scheduler had taken out, action by action as the document lists them.
+
+    Attributes:
+        too_often: the nodes that were not returned because they boot by themselves too often -> the reason.
+    """
 
     actions: tuple[dict[str, str], ...] = ()
     code: ExitCode = ExitCode.OK
+    too_often: Mapping[str, Reason] = field(default_factory=dict)
 
 
 def select_booted(
@@ -114,8 +122,11 @@ def return_booted(run: Run, config: Config, report: DriftReport, options: DriftO
     states: Mapping[str, State] = {r.name: r.state for r in run.store.nodes(good)}
     allowed = may_return(reported, run.store.verified_boots(good), states, good)
     left += [{"node": n, "action": "left", "detail": _LOST} for n in good if n not in allowed]
-    ended = [_return_one(run, pool, n, config.operator) for n in allowed]
-    return Returned((*left, *(action for action, _ in ended)), worst([code for _, code in ended]))
+    lemons = booting_too_often(run.store, config.lemon_limits, allowed)
+    ended = [_return_one(run, pool, n, config.operator) for n in allowed if n not in lemons]
+    too_often = {name: boots_reason(record, name) for name, record in lemons.items()}
+    code = worst([ExitCode.CHANGES_PENDING if too_often else ExitCode.OK, *(code for _, code in ended)])
+    return Returned((*left, *(action for action, _ in ended)), code, too_often)
 
 
 def _return_one(run: Run, pool: Pool, name: str, operator: str) -> tuple[dict[str, str], ExitCode]:
@@ -130,5 +141,5 @@ def _return_one(run: Run, pool: Pool, name: str, operator: str) -> tuple[dict[st
         return {"node": name, "action": "return refused", "detail": str(e)}, e.exit_code
     if not is_in:
         return {"node": name, "action": "return refused", "detail": "the pool does not show it as a member"}, PoolError.exit_code
-    run.store.save_run_node(run.rundir.id, name, phase="done", outcome="returned", detail=_RETURNED)
+    run.store.save_run_node(run.rundir.id, name, phase="done", outcome=RETURNED, detail=_RETURNED)
     return {"node": name, "action": "returned", "detail": _RETURNED}, ExitCode.OK

@@ -14,6 +14,7 @@ from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.core.after_boot import SETTLED_S
 from clusterctl.core.drift import compare, document, memory, policy
 from clusterctl.core.repairs import repair_of_deviation
+from clusterctl.model.boots import KEPT_OUT
 from clusterctl.model.drift import DriftAction, DriftKind, DriftReport, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 _FEW = 5
 _DRIFTED = "drift: see `clusterctl drift`"
+_BOOTS = "it boots by itself too often: see `clusterctl history NODE --worst`"
 _FLAPPING = "a link flapped for days: see `clusterctl history NODE --worst`"
 
 
@@ -136,6 +138,7 @@ def check_drift(
             *_drain(run.store, config, decisions.flapping, _FLAPPING),
             *({"node": n, "action": "left", "detail": w} for n, w in decisions.left.items()),
             *returned.actions,
+            *_keep_out(run, config, returned.too_often),
         ]
         body = document.drift_document(run.rundir.id, options.target, report, actions)
         found = DriftRun(report, _shown(report, options), body, decisions, run.rundir.path, tuple(nodes), began, returning=returned.code)
@@ -258,6 +261,14 @@ def _worst(report: DriftReport, names: Sequence[str]) -> dict[str, Reason]:
     kinds = {n: ReasonKind.CHECK_SHARED if d.above else ReasonKind.CHECK_FAILED for n, d in worst_of.items()}
     texts = {n: f"{d.check}: found {d.found or 'nothing'}, expected {d.expected}" for n, d in worst_of.items()}
     return {n: Reason(kinds[n], texts[n], hint=d.hint, item=d.check, repair=repair_of_deviation(d)) for n, d in worst_of.items()}
+
+
+def _keep_out(run: Run, config: Config, too_often: Mapping[str, Reason]) -> list[dict[str, str]]:
+    """Drain the nodes that boot by themselves too often, and count this boot: as a lemon each owes a burn-in of level full."""
+    actions = _drain(run.store, config, tuple(too_often), _BOOTS, too_often)
+    for node in (a["node"] for a in actions if a["action"] == "drained"):
+        run.store.save_run_node(run.rundir.id, node, phase="done", outcome=KEPT_OUT, detail=too_often[node].text)
+    return actions
 
 
 def _drain(
