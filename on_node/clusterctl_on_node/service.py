@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _UNATTENDED = "unattended"
 _PRIVATE = "private"
+_RECAP = "playbook_on_stats"
 _POLL_S = 0.5
 _GRACE_S = 10.0
 
@@ -32,12 +33,14 @@ class Service:
     Attributes:
         folder: of the run; deleted at the end.
         content: the unpacked archive.
-        why: why the run was ended before its end; empty otherwise.
+        why: why the run was ended, or ended by itself, before its end; empty otherwise.
+        recap: Ansible reported the end of its playbook.
     """
 
     folder: Path
     content: Path
     why: str = ""
+    recap: bool = False
     worker: subprocess.Popen[bytes] | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
@@ -85,10 +88,12 @@ class Service:
         for line in printed:
             if line.startswith(b'{"zipfile"'):
                 break
-            _write_event(line, events)
+            self.recap |= _write_event(line, events) == _RECAP
         printed.read()
         code = self.worker.wait()
         self.done.set()
+        if not self.why and not self.recap:
+            self.why = early_end(code)
         if self.why:
             end_descendants(_GRACE_S)
         if code:
@@ -134,8 +139,15 @@ class Service:
             time.sleep(_POLL_S)
 
 
-def _write_event(line: bytes, events: BinaryIO) -> None:
-    """Hand on an event of the runner; its statuses add nothing to the events and the exit status."""
+def early_end(code: int) -> str:
+    """What the exit status of the runner shows of a playbook without a recap; where a signal ended ansible-playbook, the runner has no status for it, and exits with 0."""
+    if code > 0:
+        return f"Ansible ended with exit status {code} before the end of its playbook"
+    return "Ansible was killed on the node, where `journalctl -k` shows whether memory ran out"
+
+
+def _write_event(line: bytes, events: BinaryIO) -> str:
+    """Hand on an event of the runner, and return its kind; its statuses add nothing to the events and the exit status."""
     try:
         event = json.loads(line)
     except ValueError:
@@ -144,3 +156,4 @@ def _write_event(line: bytes, events: BinaryIO) -> None:
     if kept is not None:
         events.write(json.dumps(kept).encode() + b"\n")
         events.flush()
+    return str(event.get("event", ""))

@@ -143,6 +143,21 @@ def test_a_cancelled_run_ends_on_the_node(node: ContainerNode, site: Path, state
     wait_until_clean(node)
 
 
+@pytest.mark.parametrize("victim", ["[a]nsible-playbook", "[w]orker --private-data-dir"])
+def test_what_was_killed_on_the_node_is_named_so(node: ContainerNode, site: Path, state: Path, tmp_path: Path, victim: str) -> None:
+    done = threading.Event()
+
+    def kill(event: TaskEvent) -> None:
+        if event.role == "nccl" and not done.is_set():
+            done.set()
+            node.shell(f"pkill -KILL -f '{victim}'")
+
+    result = apply(site, tmp_path, state, kill).result
+    assert (result.status, result.hosts[NODE].status) == (PlaybookStatus.COMPLETED, HostStatus.NOT_PROCESSED)
+    assert "Ansible was killed on the node" in result.hosts[NODE].failures[-1].message
+    wait_until_clean(node)
+
+
 def test_of_a_killed_controller_nothing_stays(node: ContainerNode, site: Path, state: Path, tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(ROOT / "tests"), str(site), str(tmp_path), str(state)])
     try:

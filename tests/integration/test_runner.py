@@ -143,6 +143,15 @@ def test_a_playbook_that_cannot_start_reports_the_reason(site: Path) -> None:
     assert outcome.hosts["n1"].status is HostStatus.NOT_PROCESSED
 
 
+def test_an_ansible_that_was_killed_is_named_so(site: Path) -> None:
+    def kill(event: TaskEvent) -> None:
+        if event.task == "Nap" and event.status is TaskStatus.STARTED:
+            subprocess.run(["pkill", "-KILL", "-f", "ansible-playbook.*nap_s=47.13"], check=True)
+
+    outcome = run(site, "n1", extra_args=("-e", "nap_s=47.13"), on_event=kill)
+    assert (outcome.status, outcome.hosts["n1"].status) == (PlaybookStatus.KILLED, HostStatus.NOT_PROCESSED)
+
+
 def test_a_limit_that_matches_nothing_is_not_a_success(site: Path) -> None:
     assert run(site, "typo").hosts["typo"].status is HostStatus.NOT_PROCESSED
 

@@ -60,7 +60,7 @@ class CheckMode:
 def check_mode_exit_code(found: CheckMode, outcome: PlaybookResult) -> ExitCode:
     """8 changes pending, 4 unreachable, 5 a role fails already in check mode, 9 not completed."""
     codes = [_CODES[h.status] for h in outcome.hosts.values()]
-    if outcome.status in (PlaybookStatus.TIMED_OUT, PlaybookStatus.CANCELLED):
+    if outcome.status in (PlaybookStatus.TIMED_OUT, PlaybookStatus.CANCELLED, PlaybookStatus.KILLED):
         codes.append(ExitCode.INTERRUPTED)
     elif outcome.status is PlaybookStatus.COULD_NOT_START:
         codes.append(ExitCode.CONFIG)

@@ -20,9 +20,10 @@ class HostStatus(StrEnum):
 
 
 class PlaybookStatus(StrEnum):
-    """The outcome of the run as a whole."""
+    """The outcome of the run as a whole. KILLED: a signal ended Ansible, before its recap."""
 
     COMPLETED = "completed"
+    KILLED = "killed"
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
     COULD_NOT_START = "could_not_start"

@@ -71,6 +71,7 @@ class _Run:
     redact: Redactor = field(init=False)
     events: queue.SimpleQueue[Mapping[str, Any] | None] = field(default_factory=queue.SimpleQueue)
     stopped: PlaybookStatus | None = None
+    exit_status: int | None = None
     crash: BaseException | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -126,7 +127,7 @@ class _Run:
 
     def _work(self, runner: Any) -> None:
         try:
-            runner.run()
+            _, self.exit_status = runner.run()
         except BaseException as e:  # noqa: BLE001 raised again in the thread of the caller
             self.crash = e
         finally:
@@ -164,7 +165,9 @@ class _Run:
             detail = f"stopped after {self.request.timeout_s} s" if status is PlaybookStatus.TIMED_OUT else "cancelled"
             log.tally.stats = None  # a recap that arrived at the same time as the stop is not reliable
         elif log.tally.stats is None:
-            status, detail = PlaybookStatus.COULD_NOT_START, " ".join(line for line in log.last_lines if line)[-1000:]
+            # ansible-runner has no exit status of what a signal ended
+            status = PlaybookStatus.KILLED if self.exit_status is None else PlaybookStatus.COULD_NOT_START
+            detail = " ".join(line for line in log.last_lines if line)[-1000:]
         hosts = log.tally.outcomes(self.request.nodes)
         return PlaybookResult(
             status, hosts, self.request.command_line(self.artifacts, self.redact), time.monotonic() - self.started, detail

@@ -199,5 +199,5 @@ class NodeRun:
         if exited.rc == EXIT_DISK:
             return Ended.STOPPED
         if exited.rc == EXIT_GONE:
-            self.detail = "the run on the node is gone: it was rebooted, or nobody followed the run for too long"
+            self.detail = "the run on the node is gone: it was rebooted, its memory ran out, or nobody followed the run for too long"
         return Ended.LOST

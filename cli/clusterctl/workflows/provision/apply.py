@@ -123,6 +123,7 @@ def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason,
         PlaybookStatus.TIMED_OUT: "the playbook ran out of time",
         PlaybookStatus.CANCELLED: "the playbook was cancelled",
         PlaybookStatus.COULD_NOT_START: f"the playbook could not start: {run.detail}",
+        PlaybookStatus.KILLED: "Ansible was killed on the controller, where `journalctl -k` shows whether memory ran out",
         PlaybookStatus.COMPLETED: "the playbook ended without reaching it",
     }
     return (Reason(ReasonKind.ROLE_FAILED, ends[run.status], hint=hint),)
