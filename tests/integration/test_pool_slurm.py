@@ -32,7 +32,7 @@ from clusterctl.workflows.power.switch import PowerLimits
 from support.doc_blocks import blocks_of
 from support.provisioning import World, node
 from support.roles import ROOT
-from support.slurm import ABSENT, DYNAMIC, NODES, Slurm, missing_slurm, slurm_environment
+from support.slurm import ABSENT, DYNAMIC, NODES, Slurm, missing_slurm, running_slurm
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -47,20 +47,13 @@ FOREIGN = "NHC: check_hw_gpu: 7 of 8"
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Slurm]:
-    with pytest.MonkeyPatch.context() as patch:
-        for key in ("PATH", "LD_LIBRARY_PATH"):
-            if key in (own := slurm_environment()):
-                patch.setenv(key, own[key])
-        with Slurm() as slurm:
-            yield slurm
+    with running_slurm() as slurm:
+        yield slurm
 
 
 @pytest.fixture
 def slurm(running: Slurm) -> Slurm:
-    """No node is held, as after a fresh start; those that a test left drained may take ten seconds to answer."""
-    for name in NODES:
-        if running.state(name) & {"DRAIN", "DOWN", "FAIL"}:
-            running.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+    running.resume_all()
     return running
 
 
@@ -83,10 +76,6 @@ def removed(pool: SlurmPool, moment: str) -> frozenset[str]:
 
 def is_down(slurm: Slurm, name: str) -> bool:
     return "DOWN" in slurm.state(name)
-
-
-def drain(slurm: Slurm, name: str, reason: str, state: str = "DRAIN") -> None:
-    slurm.run("scontrol", "update", f"NodeName={name}", f"State={state}", f"Reason={reason}")
 
 
 def test_out_and_in_again(slurm: Slurm, pool: SlurmPool) -> None:
@@ -123,7 +112,7 @@ def test_a_mark_says_what_was_found_and_the_node_stays_ours_under_another_leader
     assert not pool.mark(N1, found)
     assert slurm.state(N1) == {"IDLE", "DRAIN"}
     assert pool_of(slurm, tmp_path, reason_leader="HC:").admit(N1, "admitted by ada")
-    drain(slurm, N1, "[HC] fan 3")
+    slurm.take_out(N1, "[HC] fan 3")
     assert not pool.mark(N1, found)
     assert slurm.field(N1, "Reason") == "[HC] fan 3"
 
@@ -137,7 +126,7 @@ def test_the_page_takes_a_node_back_by_hand(slurm: Slurm, pool: SlurmPool) -> No
 
 @pytest.mark.parametrize("state", ["DRAIN", "DOWN", "FAIL"])
 def test_what_others_took_out_stays_as_it_is(slurm: Slurm, pool: SlurmPool, state: str) -> None:
-    drain(slurm, N1, FOREIGN, state)
+    slurm.take_out(N1, FOREIGN, state)
     assert pool.members() == set(NODES) - {N1}
     with pytest.raises(PoolError, match="7 of 8") as caught:
         pool.admit(N1, "admitted by ada")
@@ -189,13 +178,13 @@ def test_only_the_nodes_of_the_partition(slurm: Slurm, tmp_path: Path) -> None:
     assert pool.members() == {N1}
     with pytest.raises(PoolError, match="r12-n02 is not in the partition small"):
         pool.admit(N2, "admitted by ada")
-    drain(slurm, N2, "clusterctl: by a pool of all")
+    slurm.take_out(N2, "clusterctl: by a pool of all")
     assert removed(pool, "") == frozenset()
 
 
 def test_what_was_removed_lately(slurm: Slurm, pool: SlurmPool) -> None:
     pool.remove(N1, "x")
-    drain(slurm, N2, FOREIGN)
+    slurm.take_out(N2, FOREIGN)
     assert removed(pool, timestamps.after(clock.now(), -60)) == {N1}
     assert removed(pool, timestamps.after(clock.now(), 60)) == frozenset()
 
@@ -229,7 +218,7 @@ def test_a_reboot_returns_nothing_by_itself(slurm: Slurm, pool: SlurmPool) -> No
 
 
 def test_a_node_that_rebooted_unexpectedly_is_not_ours_to_resume(slurm: Slurm, pool: SlurmPool) -> None:
-    drain(slurm, N1, "Node unexpectedly rebooted", "DOWN")
+    slurm.take_out(N1, "Node unexpectedly rebooted", "DOWN")
     with pytest.raises(PoolError, match="Slurm itself took r12-n01 out"):
         pool.admit(N1, "admitted by ada")
     assert slurm.state(N1) == {"DOWN"}
@@ -243,7 +232,7 @@ def test_a_dynamic_node_joins_and_leaves(slurm: Slurm, pool: SlurmPool) -> None:
     assert pool.admit(DYNAMIC, "admitted by ada"), "its own configuration drained it, nobody else"
     assert DYNAMIC in pool.members()
     assert pool.remove(DYNAMIC, "drift")
-    drain(slurm, DYNAMIC, FOREIGN)
+    slurm.take_out(DYNAMIC, FOREIGN)
     with pytest.raises(PoolError, match="somebody else"):
         pool.admit(DYNAMIC, "admitted by ada")
     slurm.stop(DYNAMIC)

@@ -18,7 +18,7 @@ from clusterctl.core import timestamps
 from clusterctl.core.booted import SAME_BOOT_S, booted_since
 from clusterctl.model.boots import VerifiedBoot
 from clusterctl.model.errors import PoolError
-from support.slurm import NODES, Slurm, missing_slurm, slurm_environment
+from support.slurm import NODES, Slurm, missing_slurm, running_slurm
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -31,20 +31,14 @@ N1, N2, *_ = NODES
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Slurm]:
-    with pytest.MonkeyPatch.context() as patch:
-        for key in ("PATH", "LD_LIBRARY_PATH"):
-            if key in (own := slurm_environment()):
-                patch.setenv(key, own[key])
-        with Slurm() as slurm:
-            yield slurm
+    with running_slurm() as slurm:
+        yield slurm
 
 
 @pytest.fixture
 def slurm(started: Slurm, tmp_path: Path) -> Slurm:
     """Every node is in service and has reported its boot: at RESUME, Slurm forgets it until the node registers again."""
-    for name in NODES:
-        if started.state(name) & {"DRAIN", "DOWN", "FAIL"}:
-            started.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+    started.resume_all()
     started.wait(lambda: set(pool_on(started, tmp_path).boots()) == set(NODES), "all that ever registered")
     return started
 
@@ -58,10 +52,6 @@ def pool_on(slurm: Slurm, folder: Path) -> SlurmPool:
 @pytest.fixture
 def pool(slurm: Slurm, tmp_path: Path) -> SlurmPool:
     return pool_on(slurm, tmp_path)
-
-
-def out(slurm: Slurm, name: str, reason: str, state: str = "DRAIN") -> None:
-    slurm.run("scontrol", "update", f"NodeName={name}", f"State={state}", f"Reason={reason}")
 
 
 def rebooted(slurm: Slurm, name: str) -> None:
@@ -97,12 +87,12 @@ def test_a_node_that_slurm_took_out_for_its_boot_is_returned_and_no_other(slurm:
     assert pool.takes_jobs(N1)
     assert not pool.return_booted(N1), "it is in"
     slurm.wait(lambda: N1 in pool.boots(), "the node that was resumed")
-    out(slurm, N1, "NHC: check_hw_gpu: 7 of 8")
+    slurm.take_out(N1, "NHC: check_hw_gpu: 7 of 8")
     with pytest.raises(PoolError, match="somebody else"):
         pool.return_booted(N1)
     assert not pool.boots()[N1].taken_out
     slurm.run("scontrol", "update", f"NodeName={N1}", "State=RESUME")
-    out(slurm, N1, "Not responding", "DOWN")
+    slurm.take_out(N1, "Not responding", "DOWN")
     with pytest.raises(PoolError, match="Slurm itself took r12-n01 out"):
         pool.return_booted(N1)
 

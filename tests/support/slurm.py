@@ -8,9 +8,12 @@ import secrets
 import socket
 import subprocess
 import time
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from support.daemons import Daemons
 from support.ports import free_ports
@@ -18,7 +21,7 @@ from support.unpacked_tools import environment as tool_environment
 from support.unpacked_tools import which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 NODES = ("r12-n01", "r12-n02", "r12-n03", "r12-n04")
 # known to slurmctld, without a slurmd
@@ -67,6 +70,17 @@ def slurm_environment() -> dict[str, str]:
     own = tool_environment()
     private = _private_libraries()
     return own | {"LD_LIBRARY_PATH": os.pathsep.join(p for p in (own.get("LD_LIBRARY_PATH", ""), str(private)) if p)} if private else own
+
+
+@contextmanager
+def running_slurm() -> Iterator[Slurm]:
+    """A Slurm of a test module, whose commands are those that clusterctl finds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for key in ("PATH", "LD_LIBRARY_PATH"):
+            if key in (own := slurm_environment()):
+                patch.setenv(key, own[key])
+        with Slurm() as slurm:
+            yield slurm
 
 
 class Slurm(Daemons):
@@ -152,6 +166,16 @@ class Slurm(Daemons):
     def state(self, name: str) -> set[str]:
         """The state of a node with its flags, whether it answers or not."""
         return set(self.field(name, "State").split("+")) - {"NOT_RESPONDING"}
+
+    def resume_all(self) -> None:
+        """No node is held, as after a fresh start; those that a test left drained may take ten seconds to answer."""
+        for name in NODES:
+            if self.state(name) & {"DRAIN", "DOWN", "FAIL"}:
+                self.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+
+    def take_out(self, name: str, reason: str, state: str = "DRAIN") -> None:
+        """As a person does it."""
+        self.run("scontrol", "update", f"NodeName={name}", f"State={state}", f"Reason={reason}")
 
     def is_idle(self, name: str) -> bool:
         """Whether a node is in service."""
