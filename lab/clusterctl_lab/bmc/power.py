@@ -51,7 +51,7 @@ _running: dict[str, _Running] = {}
 def power_state(node: str) -> PowerState:
     """The power state of a node, from the state of its container.
 
-    While the first process of a node lives, podman is not asked again: it takes longer than the rest of an answer, and a validation reads a dozen resources.
+    While the first process of a node lives, podman is not run again: it takes longer than the rest of an answer, and a validation reads a dozen resources.
 
     Raises:
         LabError: the container does not exist.

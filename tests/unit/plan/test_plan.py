@@ -40,7 +40,7 @@ PAGES = finding("hugepages.pages[1G].node0.running", Outcome.FAIL)
 PERSISTED = finding("hugepages.pages[1G].node0.persisted", Outcome.FAIL, found="")
 SURPLUS = finding("kernel.cmdline[quiet].running", Outcome.FAIL, expected="", found="quiet")
 BLIND = finding("nvidia_driver.version.running", Outcome.COULD_NOT_RUN, reason="nvidia-smi: No such file or directory")
-CARD = finding("hardware.gpus", Outcome.FAIL, expected="8", found="7")
+CARD = finding("hardware.gpus.on_pci", Outcome.FAIL, expected="8", found="7")
 LOST = node("n9", status=NodeStatus.UNREACHABLE, detail="Connection refused")
 
 
@@ -152,7 +152,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "  - kernel.cmdline[quiet].running: quiet\n"
         "  ? nvidia_driver.version.running: nvidia-smi: No such file or directory\n"
         "  cannot be changed by a role:\n"
-        "  ! hardware.gpus: found 7, expected 8\n"
+        "  ! hardware.gpus.on_pci: found 7, expected 8\n"
         "\n"
         "n2, n3\n"
         "  ~ hugepages.pages[1G].node0.running: 0 -> 64\n"
@@ -208,7 +208,7 @@ def test_json_and_its_file(tmp_path: Path) -> None:
     assert told["changes"] == [
         {"role": "hugepages", "check": PAGES.check, "found": "0", "expected": "64", "severity": "major"},
     ]
-    assert [c["check"] for c in told["beyond_roles"]] == ["hardware.gpus"]
+    assert [c["check"] for c in told["beyond_roles"]] == [CARD.check]
     assert told["could_not_run"] == [{"role": "nvidia_driver", "check": BLIND.check, "reason": BLIND.reason}]
 
 
