@@ -72,6 +72,10 @@ class Probe:
         """As `stat -c '%U %a'` prints them, e.g. `root`, `644`; None if there is no such file."""
         return self._source.owner_and_mode(path)
 
+    def nvme_smart_log(self, controller: str) -> bytes:
+        """The SMART log of `nvme0`. Raises NoSmartLogError and UnreadableSmartLogError."""
+        return self._source.nvme_smart_log(controller)
+
     def packages(self) -> Dict[str, Package]:
         """Every package known to the package manager, by name; check `.installed`: dpkg also lists removed ones."""
         return self._get("packages", self._packages)

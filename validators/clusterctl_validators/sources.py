@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple
 
+from clusterctl_tools.nvme_smart import UnreadableSmartLogError, read_smart_log
+
 OUTPUT_LIMIT_BYTES = 32 * 1024 * 1024
 _SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -46,6 +48,9 @@ class Source(Protocol):
 
     def owner_and_mode(self, path: str) -> Optional[Tuple[str, str]]:
         """As `stat -c '%U %a'` prints them; None if there is no such file."""
+
+    def nvme_smart_log(self, controller: str) -> bytes:
+        """The log of `nvme0`. Raises NoSmartLogError and UnreadableSmartLogError."""
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """Run a command; never raises."""
@@ -85,6 +90,10 @@ class LocalSource:
         except KeyError:
             owner = "UNKNOWN"
         return owner, "{:o}".format(stat.S_IMODE(found.st_mode))
+
+    def nvme_smart_log(self, controller: str) -> bytes:
+        """The log of `nvme0`. Raises NoSmartLogError and UnreadableSmartLogError."""
+        return read_smart_log("{}/dev/{}".format(self._root, controller))
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """Run a command without a shell, in a process group of its own that is killed at the time limit."""
@@ -182,6 +191,10 @@ class HostSource:
     def owner_and_mode(self, path: str) -> Optional[Tuple[str, str]]:
         """As LocalSource.owner_and_mode."""
         return owner_and_mode_of(self.run(["stat", "-c", "%U %a", path], 20))
+
+    def nvme_smart_log(self, controller: str) -> bytes:
+        """Raises UnreadableSmartLogError: the log is bytes, and testinfra returns text."""
+        raise UnreadableSmartLogError("the log of {} is read on the node itself only".format(controller))
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """As LocalSource.run; coreutils' `timeout` enforces the limit there."""

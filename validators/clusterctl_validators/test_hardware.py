@@ -12,6 +12,7 @@ from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_links import judge_fabric_state, judge_gpu_link_flaps, judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
+from clusterctl_validators.hardware_disks import judge_nvme_health
 from clusterctl_validators.hardware_machine import judge_model, judge_processors, judge_release
 from clusterctl_validators.hardware_memory import judge_memory, judge_numa_nodes
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
@@ -307,6 +308,10 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
             ", ".join(empty)
         )
     record.ok("hardware.nvme_data_disks", len(disks) >= minimum, expected=minimum, found=len(disks), hint=hint)
+
+
+def test_nvme_health(spec: Spec, record: Record, probe: Probe) -> None:
+    judge_nvme_health(record, probe, spec["hardware_nvme_used_max_percent"])
 
 
 def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
