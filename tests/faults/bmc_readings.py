@@ -1,9 +1,10 @@
-"""What a node's BMC reports that a fault can change: leak detectors, as many as its profile declares for the maker of the tray."""
+"""What a node's BMC reports that a fault can change: leak detectors, as many as its profile declares for the maker of the tray, power supplies, fans."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl_tools.chassis_parts import ChassisPart
 from clusterctl_validators.bmc_view import BmcView
 from faults.world import spec
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from faults.world import Rack
 
 _VENDOR = "nvidia"
+# As the recorded SYS-821GE-TNHR.
+_PARTS = {"power_supplies": [f"Power Supply Bay {i}" for i in range(1, 9)], "fans": [f"FAN{i}" for i in range(1, 11)]}
 
 
 def reading(rack: Rack, node: str) -> BmcView:
@@ -23,4 +26,6 @@ def reading(rack: Rack, node: str) -> BmcView:
             states[chassis][detector] = change.value
         else:
             del states[chassis][detector]
-    return BmcView(_VENDOR, leak_detectors=states)
+    health = {change.path: change.value for change in rack.of("chassis_part", node)}
+    parts = {kind: [ChassisPart(name, health.get(f"{kind}/{name}", "OK")) for name in names] for kind, names in _PARTS.items()}
+    return BmcView(_VENDOR, leak_detectors=states, chassis_parts=parts)

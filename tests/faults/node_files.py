@@ -21,6 +21,7 @@ from faults import bmc_readings, domain_outputs, gpu_outputs
 from faults.snapshots import BEFORE_S, BOOT, with_address
 from faults.world import nodes, spec
 from support.checks import run_some_checks
+from support.nvme_log import smart_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,7 @@ _FAULT_AT = "2025-11-20T09:30:00+00:00"
 _SHOW = "systemctl show -p Id,LoadState,ActiveState,UnitFileState --"
 # As the profiles declare it: adapters reach memory past the IOMMU, on Grace through it.
 _CMDLINE, _CMDLINE_OF_GRACE = "intel_iommu=on iommu=pt", "iommu.passthrough=0"
+_LINK = {f"{which}_link_{what}": text for which in ("current", "max") for what, text in (("speed", "32.0 GT/s PCIe"), ("width", "4"))}
 _FABRIC_MANAGER = "nvidia-fabricmanager.service"
 # Of the validators, those that read hardware; what a role installs is the subject of other tests.
 _CHECKS = {
@@ -43,7 +45,7 @@ _CHECKS = {
     test_infiniband: ("test_counters",),
     test_nvidia_driver: ("test_fabric_manager",),
     test_nvlink_domain: (),
-    test_bios: ("test_leak_detectors",),
+    test_bios: ("test_leak_detectors", "test_chassis_parts"),
 }
 
 
@@ -53,8 +55,10 @@ class FaultyNode(LocalSource):
     def __init__(self, rack: Rack, node: str) -> None:
         super().__init__(str(_healthy(rack.kind)))
         self._rack, self._node = rack, node
+        self._smart = {c.path: c.value for c in rack.of("smart", node)}
         changed = {with_address(c.path, c): c.value for c in rack.of("file", node) if c.when != "load"}
-        self._files = {**_counted(rack, node), **(domain_outputs.files(rack, node) if machine.THIS.rack_nvlink else {}), **changed}
+        disks = {f"/sys/class/nvme/{disk}/device/{name}": text for disk in self._smart for name, text in _LINK.items()}
+        self._files = {**disks, **_counted(rack, node), **(domain_outputs.files(rack, node) if machine.THIS.rack_nvlink else {}), **changed}
         self._absent = {path for path, text in changed.items() if not text} | {
             f"/sys/bus/pci/devices/{machine.THIS.gpu_addresses[c.gpu or 0]}" for c in rack.of("gpu_gone", node) if c.when != "load"
         }
@@ -73,6 +77,10 @@ class FaultyNode(LocalSource):
     def owner_and_mode(self, path: str) -> tuple[str, str] | None:
         """Owner and mode of a file."""
         return owner_and_mode_of(self.run(["stat", "-c", "%U %a", path], 20))
+
+    def nvme_smart_log(self, controller: str) -> bytes:
+        """The SMART log of a disk, of which only those with a fault are shown."""
+        return smart_log(**json.loads(self._smart[controller]))
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
         """The output of a command."""

@@ -24,7 +24,7 @@ ADDED_GATES = ("torch_gemm", "nvme_fio", "host_memory", "rdma_latency", "storage
 Kind = Literal[
     "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "products", "query", "dcgm",
     "copy", "pcie_hop", "nccl", "nccl_output", "nccl_hang", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
-    "torch_products", "disk_read", "host_memory", "latency", "imex", "storage", "training", "leak",
+    "torch_products", "disk_read", "host_memory", "latency", "imex", "storage", "training", "leak", "chassis_part", "smart",
 ]  # fmt: skip
 When = Literal["always", "load", "before_load"]
 
@@ -39,10 +39,10 @@ class Change(_Model):
     Attributes:
         node: `*` for every node of the rack.
         when: always = before the load, too; load = after it only; before_load = before and after it alike, and not by validators.
-        value: what is shown instead; of storage how many blocks are wrong, of training `weights` where a rank has others, of a hang of NCCL the plug-in
+        value: what is shown instead, of a disk's SMART log its fields as JSON; of storage how many blocks are wrong, of training `weights` where a rank has others, of a hang of NCCL the plug-in
             that only this node has.
-        path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, a disk, or a leak detector, which is absent where
-            it has no value; `{pci}` is the address of the device.
+        path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth, a disk, a power supply or fan, or a leak
+            detector, which is absent where it has no value; `{pci}` is the address of the device.
         factor: what is left of a healthy number; clock: the same of the clock, power: of the power limit.
         share: of the samples, of the meetings with others, of the products, or of two or three measurements from the first on, that show it.
     """

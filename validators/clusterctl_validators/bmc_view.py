@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from clusterctl_tools.bios import matching
 from clusterctl_tools.boot_order import BootOption
+from clusterctl_tools.chassis_parts import ChassisPart
 
 
 def _nothing(_path: str) -> Mapping[str, Any]:
@@ -23,6 +24,7 @@ class BmcView:
         firmware: version by Id, of the requested components.
         resource: returns any other resource by its path (`/redfish/v1/Chassis/1`), {} if there is none; raises if the BMC does not answer.
         leak_detectors: of each chassis that was requested, the state of each detector in place: `OK`, `Warning`, `Critical`, empty = not stated.
+        chassis_parts: of each kind that was requested (`power_supplies`, `fans`), the parts in place.
         boot_order: in force; `pending_boot_order` after the next reset. Both empty if it has none, or none is declared.
         boot_override: what the next boot starts from instead (`Pxe`, `Hdd`); empty without an override, or if no order is declared.
     """
@@ -36,6 +38,7 @@ class BmcView:
     pending_boot_order: Sequence[BootOption] = ()
     boot_override: str = ""
     leak_detectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    chassis_parts: Mapping[str, Sequence[ChassisPart]] = field(default_factory=dict)
 
     def attributes(self, names: Sequence[str]) -> List[str]:
         """The attributes with one of these names, with or without a suffix (`SMTControl_00CB`)."""

@@ -1,9 +1,10 @@
-"""BIOS attributes, boot order, firmware versions and leak detectors, from the BMC. Runs on the controller, with the fixture `bmc`."""
+"""BIOS attributes, boot order, firmware versions, leak detectors, power supplies and fans, from the BMC. Runs on the controller, with the fixture `bmc`."""
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 from clusterctl_tools.bios import same, version_parts
 from clusterctl_tools.boot_order import in_order, meant_first, override_kind, shown
+from clusterctl_tools.chassis_parts import KINDS, ChassisPart
 from clusterctl_tools.leak_rules import leaks, without_reading
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Severity
@@ -12,7 +13,7 @@ from clusterctl_validators.spec_view import SpecView
 
 ROLE = "bios"
 SCOPE = "bmc"
-BEYOND_ROLE = ("bios.vendor", "bios.firmware", "bios.leak_detectors", "bios.boot_order.override")
+BEYOND_ROLE = ("bios.vendor", "bios.firmware", "bios.leak_detectors", "bios.power_supplies", "bios.fans", "bios.boot_order.override")
 # Which attributes are read at power-on only on HGX B200 is not confirmed, so each is read back after a warm reboot.
 COLD = {"bios.attributes[*].current": "bios.attributes[*].pending"}
 
@@ -118,6 +119,26 @@ def test_leak_detectors(spec: SpecView, record: Record, bmc: BmcView) -> None:
         )
 
 
+def test_chassis_parts(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """`bios.power_supplies`, `bios.fans`: all that are in place work. Their sum for the machine (HealthRollup) is not judged.
+
+    A recorded GB200 tray in order has the roll-up Critical for an entry of its processors' firmware.
+    """
+    for kind in KINDS:
+        check = "bios." + kind
+        parts = bmc.chassis_parts.get(kind) or ()
+        if kind not in (spec["bios_chassis_health"] or []):
+            record.not_applicable(check, "bios_chassis_health does not list {}".format(kind))
+        elif not any(p.health or p.without_input for p in parts):
+            record.not_applicable(check, "the BMC states no health of any in the chassis of this machine")
+        else:
+            broken = [p for p in parts if p.health == "Critical" or p.without_input]
+            record.ok(check, not broken, expected="all OK", found=_parts_shown(broken) or "{} OK".format(len(parts)), hint=_hint(kind, broken))
+            weak = [p for p in parts if p.health == "Warning" and p not in broken]
+            if weak:
+                record.warn(check, expected="all OK", found=_parts_shown(weak), hint=_hint(kind, weak))
+
+
 def declared_attributes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:
     """The attributes declared for a vendor, with the site's overrides applied."""
     chosen = {w["name"]: w for w in (spec["bios_attributes"] or {}).get(vendor) or []}
@@ -144,3 +165,14 @@ def _compare(record: Record, check: str, declared: Any, found: List[str], bmc: B
 def _shown(values: Dict[str, Any]) -> str:
     texts = {as_text(v) for v in values.values()}
     return texts.pop() if len(texts) == 1 else ", ".join("{}={}".format(k, as_text(v)) for k, v in values.items())
+
+
+def _parts_shown(parts: Sequence[ChassisPart]) -> str:
+    return ", ".join(p.name + " " + ", ".join(filter(None, (p.health, "without input" if p.without_input else ""))) for p in parts)
+
+
+def _hint(kind: str, parts: Sequence[ChassisPart]) -> str:
+    if any(p.without_input for p in parts):
+        return "check cord and outlet of the power supply; until it has input, the next failure of a supply may stop the machine"
+    part = "power supply" if kind == "power_supplies" else "fan"
+    return "reseat the {}, replace it if the fault remains; `clusterctl bmc` shows all readings and the event log".format(part)

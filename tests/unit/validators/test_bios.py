@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from clusterctl_tools.boot_order import BootOption
+from clusterctl_tools.chassis_parts import ChassisPart
 from clusterctl_validators import test_bios as checks
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -28,11 +29,13 @@ def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding
         "bios_firmware_pins": {"dell": pins},
         "bios_boot_order": more.pop("boot_order", []),
         "bios_leak_detectors": {"dell": more.pop("detectors", {}), "hpe": {"C": 99}},
+        "bios_chassis_health": more.pop("health", []),
     }
     kept = (more.pop("pending", {}), more.pop("firmware", {}))
     listed = more.pop("listed", ())
     orders = {"boot_order": listed, "pending_boot_order": more.pop("listed_next", listed), "boot_override": more.pop("override", "")}
-    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders, leak_detectors=more.pop("leaks", {}))
+    parts = {"leak_detectors": more.pop("leaks", {}), "chassis_parts": more.pop("parts", {})}
+    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders, **parts)
     return {f.check: f for f in check_role("bios", variables, view)}
 
 
@@ -133,7 +136,7 @@ def test_a_check_that_raises_could_not_run() -> None:
 def test_nothing_declared_is_recorded_as_not_applicable() -> None:
     found = check_role(
         "bios",
-        {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": [], "bios_leak_detectors": {}},
+        {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": [], "bios_leak_detectors": {}, "bios_chassis_health": []},
         BmcView(""),
     )
     assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
@@ -215,3 +218,29 @@ def test_every_declared_leak_detector_is_in_place_and_dry(
     found = findings([], detectors=declared, leaks=states)["bios.leak_detectors[C]"]
     assert (found.outcome, found.severity, found.found) == expected
     assert bool(found.hint) == (found.outcome is BAD)
+
+
+PARTS: list[tuple[str, list[ChassisPart], str, str, str]] = [
+    ("all work", [ChassisPart("PSU1", "OK"), ChassisPart("PSU2", "OK")], "pass", "2 OK", ""),
+    ("not stated", [ChassisPart("PSU1", "")], "not_applicable", "", ""),
+    ("one failed", [ChassisPart("PSU1", "OK"), ChassisPart("PSU2", "Critical")], "fail", "PSU2 Critical", "reseat the power supply"),
+    ("without input", [ChassisPart("PSU1", "Critical", without_input=True)], "fail", "PSU1 Critical, without input", "check cord and outlet"),
+    ("lost input is not stated as critical", [ChassisPart("PSU1", "", without_input=True)], "fail", "PSU1 without input", "check cord"),
+    ("one is weak", [ChassisPart("PSU1", "Warning"), ChassisPart("PSU2", "OK")], "warn", "PSU1 Warning", "reseat the power supply"),
+    ("one failed, one is weak", [ChassisPart("PSU1", "Warning"), ChassisPart("PSU2", "Critical")], "fail", "PSU2 Critical", "reseat the"),
+    ("none is shown", [], "not_applicable", "", ""),
+]
+
+
+@pytest.mark.parametrize(("parts", "outcome", "shown", "hint"), [case[1:] for case in PARTS], ids=[case[0] for case in PARTS])
+def test_power_supplies_that_are_in_place_work(parts: list[ChassisPart], outcome: str, shown: str, hint: str) -> None:
+    found = findings([], health=["power_supplies"], parts={"power_supplies": parts})
+    assert (found["bios.power_supplies"].outcome.value, found["bios.power_supplies"].found) == (outcome, shown)
+    assert found["bios.power_supplies"].hint.startswith(hint)
+    assert bool(found["bios.power_supplies"].hint) == bool(hint)
+    assert found["bios.fans"].reason == "bios_chassis_health does not list fans"
+
+
+def test_a_failed_fan_fails_the_node() -> None:
+    found = findings([], health=["fans"], parts={"fans": [ChassisPart("FAN1", "Critical"), ChassisPart("FAN2", "OK")]})["bios.fans"]
+    assert (found.outcome, found.found, found.hint.partition(",")[0]) == (BAD, "FAN1 Critical", "reseat the fan")

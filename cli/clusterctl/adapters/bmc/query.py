@@ -1,4 +1,4 @@
-"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, boot order, leak detectors, other resources on request."""
+"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, boot order, leak detectors, power supplies and fans, other resources on request."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
 from clusterctl_tools.bios import bare_version, vendor_of
 from clusterctl_tools.boot_order import BootOrderError
 from clusterctl_tools.boot_place import boot_place, override_places
+from clusterctl_tools.chassis_parts import chassis_parts
 from clusterctl_tools.firmware_inventory import firmware_versions
 from clusterctl_tools.leak_detectors import leak_states
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, root_link, well_formed
@@ -41,7 +42,8 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
     versions = firmware_versions(client.get, root, [g for pin in pins for g in pin["ids"]])
     firmware = {component: bare_version(version) for component, version in versions.items()}
     leaks = leak_states(client, root, (variables.get(f"{role}_leak_detectors") or {}).get(vendor) or {})
-    view = BmcView(vendor, current, pending, firmware, well_formed()(client.get), leak_detectors=leaks)
+    parts = chassis_parts(client, system, variables.get(f"{role}_chassis_health") or ())
+    view = BmcView(vendor, current, pending, firmware, well_formed()(client.get), leak_detectors=leaks, chassis_parts=parts)
     if not variables.get(f"{role}_boot_order"):
         return view
     try:
