@@ -31,7 +31,7 @@ def test_the_health_of_nvme_disks(tmp_path_factory: pytest.TempPathFactory, repo
         report(f"the VM with NVMe disks booted in {vm.boot_s:.0f} s")
         names = {vm.shell(f"cat /sys/class/nvme/nvme{i}/serial").strip(): f"nvme{i}" for i in range(len(DISKS))}
         site = VmSite(folder / "site", vm)
-        site.declare()
+        site.declare(node_roles=["hardware"])
         found = site.findings()
     health = {serial: found[f"hardware.nvme[{name}].health"] for serial, name in names.items()}
     assert {serial: (f["outcome"], f["found"]) for serial, f in health.items()} == {
