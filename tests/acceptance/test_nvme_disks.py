@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from support.vm import Vm
 from support.vm_image import ensure_image
-from support.vm_site import NODE, VmSite
+from support.vm_site import VmSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 DISKS = {"sound": 0, "hot": 0b10, "degraded": 0b100}
 
@@ -23,7 +23,12 @@ def test_the_health_of_nvme_disks(tmp_path_factory: pytest.TempPathFactory, repo
         word
         for name, warning in DISKS.items()
         for word in (
-            *("-drive", f"driver=null-co,size=1G,read-zeroes=on,if=none,id={name}", "-device", f"pcie-root-port,id=port-{name},slot={warning}"),
+            *(
+                "-drive",
+                f"driver=null-co,size=1G,read-zeroes=on,if=none,id={name}",
+                "-device",
+                f"pcie-root-port,id=port-{name},slot={warning}",
+            ),
             *("-device", f"nvme,drive={name},serial={name},bus=port-{name},smart_critical_warning={warning}"),
         )
     ]

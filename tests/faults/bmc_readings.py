@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl_tools.chassis_parts import ChassisPart
+from clusterctl_tools.chassis_part import ChassisPart
 from clusterctl_validators.bmc_view import BmcView
 from faults.world import spec
 

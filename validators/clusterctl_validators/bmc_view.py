@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from clusterctl_tools.bios import matching
 from clusterctl_tools.boot_order import BootOption
-from clusterctl_tools.chassis_parts import ChassisPart
+from clusterctl_tools.chassis_part import ChassisPart
 
 
 def _nothing(_path: str) -> Mapping[str, Any]:

@@ -38,7 +38,10 @@ def judge_nvme_health(record: Record, probe: Probe, used_max_percent: int) -> No
 
 
 def _identity(probe: Probe, name: str) -> str:
-    return ", ".join(filter(None, ((probe.read(_CLASS.format(name, part)) or "").strip() for part in ("model", "serial")))) or "model not shown"
+    return (
+        ", ".join(filter(None, ((probe.read(_CLASS.format(name, part)) or "").strip() for part in ("model", "serial"))))
+        or "model not shown"
+    )
 
 
 def _troubles(log: SmartLog, used_max_percent: int) -> List[str]:

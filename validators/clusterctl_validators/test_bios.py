@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Sequence
 
 from clusterctl_tools.bios import same, version_parts
 from clusterctl_tools.boot_order import in_order, meant_first, override_kind, shown
-from clusterctl_tools.chassis_parts import KINDS, ChassisPart
+from clusterctl_tools.chassis_part import KINDS, ChassisPart
 from clusterctl_tools.leak_rules import leaks, without_reading
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Severity
@@ -133,7 +133,9 @@ def test_chassis_parts(spec: SpecView, record: Record, bmc: BmcView) -> None:
             record.not_applicable(check, "the BMC states no health of any in the chassis of this machine")
         else:
             broken = [p for p in parts if p.health == "Critical" or p.without_input]
-            record.ok(check, not broken, expected="all OK", found=_parts_shown(broken) or "{} OK".format(len(parts)), hint=_hint(kind, broken))
+            record.ok(
+                check, not broken, expected="all OK", found=_parts_shown(broken) or "{} OK".format(len(parts)), hint=_hint(kind, broken)
+            )
             weak = [p for p in parts if p.health == "Warning" and p not in broken]
             if weak:
                 record.warn(check, expected="all OK", found=_parts_shown(weak), hint=_hint(kind, weak))

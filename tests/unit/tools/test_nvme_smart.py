@@ -60,9 +60,7 @@ def test_the_command_that_the_kernel_gets(tmp_path: Path, monkeypatch: pytest.Mo
         (0x4006, UnreadableSmartLogError, "NVMe status 0x006"),  # Internal Error
     ],
 )
-def test_a_controller_that_refuses(
-    status: int, error: type[Exception], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_controller_that_refuses(status: int, error: type[Exception], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "ioctl", lambda *_: status)
     (tmp_path / "nvme0").touch()
     with pytest.raises(error, match=text):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clusterctl_tools.boot_order import BootOption
-from clusterctl_tools.chassis_parts import ChassisPart
+from clusterctl_tools.chassis_part import ChassisPart
 from clusterctl_validators import test_bios as checks
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -34,8 +34,8 @@ def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding
     kept = (more.pop("pending", {}), more.pop("firmware", {}))
     listed = more.pop("listed", ())
     orders = {"boot_order": listed, "pending_boot_order": more.pop("listed_next", listed), "boot_override": more.pop("override", "")}
-    parts = {"leak_detectors": more.pop("leaks", {}), "chassis_parts": more.pop("parts", {})}
-    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders, **parts)
+    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders, leak_detectors=more.pop("leaks", {}))
+    view = replace(view, chassis_parts=more.pop("parts", {}))
     return {f.check: f for f in check_role("bios", variables, view)}
 
 
@@ -136,7 +136,14 @@ def test_a_check_that_raises_could_not_run() -> None:
 def test_nothing_declared_is_recorded_as_not_applicable() -> None:
     found = check_role(
         "bios",
-        {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": [], "bios_leak_detectors": {}, "bios_chassis_health": []},
+        {
+            "bios_attributes": {},
+            "bios_overrides": {},
+            "bios_firmware_pins": {},
+            "bios_boot_order": [],
+            "bios_leak_detectors": {},
+            "bios_chassis_health": [],
+        },
         BmcView(""),
     )
     assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
@@ -224,7 +231,13 @@ PARTS: list[tuple[str, list[ChassisPart], str, str, str]] = [
     ("all work", [ChassisPart("PSU1", "OK"), ChassisPart("PSU2", "OK")], "pass", "2 OK", ""),
     ("not stated", [ChassisPart("PSU1", "")], "not_applicable", "", ""),
     ("one failed", [ChassisPart("PSU1", "OK"), ChassisPart("PSU2", "Critical")], "fail", "PSU2 Critical", "reseat the power supply"),
-    ("without input", [ChassisPart("PSU1", "Critical", without_input=True)], "fail", "PSU1 Critical, without input", "check cord and outlet"),
+    (
+        "without input",
+        [ChassisPart("PSU1", "Critical", without_input=True)],
+        "fail",
+        "PSU1 Critical, without input",
+        "check cord and outlet",
+    ),
     ("lost input is not stated as critical", [ChassisPart("PSU1", "", without_input=True)], "fail", "PSU1 without input", "check cord"),
     ("one is weak", [ChassisPart("PSU1", "Warning"), ChassisPart("PSU2", "OK")], "warn", "PSU1 Warning", "reseat the power supply"),
     ("one failed, one is weak", [ChassisPart("PSU1", "Warning"), ChassisPart("PSU2", "Critical")], "fail", "PSU2 Critical", "reseat the"),

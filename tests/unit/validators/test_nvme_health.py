@@ -74,7 +74,10 @@ def test_a_hot_disk_is_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [(NoSmartLogError("/dev/nvme3 has no SMART log"), "not_applicable"), (UnreadableSmartLogError("/dev/nvme3: No such device"), "could_not_run")],
+    [
+        (NoSmartLogError("/dev/nvme3 has no SMART log"), "not_applicable"),
+        (UnreadableSmartLogError("/dev/nvme3: No such device"), "could_not_run"),
+    ],
 )
 def test_a_disk_that_does_not_answer(error: Exception, outcome: str, tmp_path: Path) -> None:
     found = health(tmp_path, error)

@@ -9,7 +9,7 @@ from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
 from clusterctl_tools.bios import bare_version, vendor_of
 from clusterctl_tools.boot_order import BootOrderError
 from clusterctl_tools.boot_place import boot_place, override_places
-from clusterctl_tools.chassis_parts import chassis_parts
+from clusterctl_tools.chassis_reading import chassis_parts
 from clusterctl_tools.firmware_inventory import firmware_versions
 from clusterctl_tools.leak_detectors import leak_states
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, last_segment, link, one_system, root_link, well_formed

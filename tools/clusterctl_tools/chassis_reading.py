@@ -4,33 +4,18 @@ Two forms: arrays in Power and Thermal (Supermicro, Dell, Lenovo, HPE, fans of D
 (power supplies of DGX H100, whose Power has none). Trees: NVIDIA/libredfish, recordings of its mock-ups.
 """
 
-from dataclasses import dataclass
-from typing import Any, Collection, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Collection, Dict, Iterator, Mapping, Sequence, Tuple
 
+from .chassis_part import KINDS, ChassisPart
 from .redfish import Redfish, entries, link
 
 # Kind -> resource with an array, its name; resource with a collection, its name.
-KINDS: Dict[str, Tuple[str, str, str, str]] = {
+_PLACES: Dict[str, Tuple[str, str, str, str]] = {
     "power_supplies": ("Power", "PowerSupplies", "PowerSubsystem", "PowerSupplies"),
     "fans": ("Thermal", "Fans", "ThermalSubsystem", "Fans"),
 }
 _NOT_IN_PLACE = frozenset({"Absent", "Disabled"})
 _WITHOUT_INPUT = frozenset({"LossOfInput", "OutOfRange"})  # LineInputStatus (DMTF, PowerSupply 1.0 and later)
-
-
-@dataclass(frozen=True)
-class ChassisPart:
-    """A part that is in place.
-
-    Attributes:
-        name: as the BMC names it; parts of one name are numbered.
-        health: `OK`, `Warning`, `Critical`; empty where the BMC states none.
-        without_input: whether it is a power supply whose line is lost or out of range.
-    """
-
-    name: str
-    health: str
-    without_input: bool = False
 
 
 def chassis_parts(client: Redfish, system: Mapping[str, Any], kinds: Collection[str]) -> Dict[str, Tuple[ChassisPart, ...]]:
@@ -43,11 +28,13 @@ def chassis_parts(client: Redfish, system: Mapping[str, Any], kinds: Collection[
     """
     links = (system.get("Links") or {}).get("Chassis") or [] if kinds else []
     chassis = [client.get(str(c["@odata.id"])) for c in links if c.get("@odata.id")]
-    return {kind: tuple(_named([row for c in chassis for row in _rows(client, c, kind) if _in_place(row)])) for kind in KINDS if kind in kinds}
+    return {
+        kind: tuple(_named([row for c in chassis for row in _rows(client, c, kind) if _in_place(row)])) for kind in KINDS if kind in kinds
+    }
 
 
-def _rows(client: Redfish, chassis: Mapping[str, Any], kind: str) -> List[Mapping[str, Any]]:
-    resource, array, subsystem, collection = KINDS[kind]
+def _rows(client: Redfish, chassis: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
+    resource, array, subsystem, collection = _PLACES[kind]
     if link(chassis, resource):
         rows = [row for row in client.get(link(chassis, resource)).get(array) or [] if isinstance(row, dict)]
         if rows:
@@ -60,7 +47,7 @@ def _rows(client: Redfish, chassis: Mapping[str, Any], kind: str) -> List[Mappin
     return []
 
 
-def _named(rows: List[Mapping[str, Any]]) -> Iterator[ChassisPart]:
+def _named(rows: Sequence[Mapping[str, Any]]) -> Iterator[ChassisPart]:
     names = [str(row.get("Name") or row.get("FanName") or row.get("MemberId") or row.get("Id") or "") for row in rows]
     for number, (name, row) in enumerate(zip(names, rows)):
         title = "{} {}".format(name, names[:number].count(name) + 1) if names.count(name) > 1 else name

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl_tools.chassis_parts import KINDS, ChassisPart, chassis_parts
+from clusterctl_tools.chassis_part import KINDS, ChassisPart
+from clusterctl_tools.chassis_reading import chassis_parts
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish
 from support.recorded import recorded
 from support.redfish_bmc import PASSWORD, USER, Bmc
@@ -74,8 +75,14 @@ def test_supplies_of_one_name_are_numbered(tmp_path: Path) -> None:
 def test_the_newer_form(tmp_path: Path) -> None:
     supplies = f"{CHASSIS}/PowerSubsystem/PowerSupplies"
     tree = with_chassis(Power={"PowerControl": []}, PowerSubsystem={"PowerSupplies": {"@odata.id": supplies}}, ThermalSubsystem={})
-    members = [{"@odata.id": f"{supplies}/A"}, {"@odata.id": f"{supplies}/gone"}, {"@odata.id": f"{supplies}/B", "Id": "B", "LineInputStatus": "LossOfInput"}]
-    tree[supplies] = {"Members": [*members, {"@odata.id": f"{supplies}/C", "Name": "C", "Status": {"State": "Absent", "Health": "Critical"}}]}
+    members = [
+        {"@odata.id": f"{supplies}/A"},
+        {"@odata.id": f"{supplies}/gone"},
+        {"@odata.id": f"{supplies}/B", "Id": "B", "LineInputStatus": "LossOfInput"},
+    ]
+    tree[supplies] = {
+        "Members": [*members, {"@odata.id": f"{supplies}/C", "Name": "C", "Status": {"State": "Absent", "Health": "Critical"}}]
+    }
     tree[f"{supplies}/A"] = {"Id": "A", "Name": "Left", "Status": {"State": "Enabled", "Health": "Warning"}, "LineInputStatus": "Normal"}
     found, _ = parts(tree, tmp_path, SYSTEM)
     assert found == {"power_supplies": (ChassisPart("Left", "Warning"), ChassisPart("B", "", without_input=True)), "fans": ()}
