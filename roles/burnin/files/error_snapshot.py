@@ -34,6 +34,14 @@ EDAC_COUNTERS = ("mc*/[uc]e_count", "mc*/ce_noinfo_count", "mc*/dimm*/dimm_ce_co
 SWITCH_MANAGEMENT, PRODUCT_DATA = b"SMDL=SW_MNG", 4096
 # A second device of an adapter, for subnet managers of XDR fabrics, with a port for each plane of its link (rdma-dev.8); Mellanox/rdmamap pull 17 lists one.
 SMI = "smi"
+# What an Ethernet port counts about its link (Linux, Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst): symbols that error
+# correction did not repair, packets dropped for wrong content, losses of the link; then what has no limit by default. The counters in sysfs are those of
+# InfiniBand. Not confirmed: that firmware fills them for Ethernet, too, for which the kernel also reads them (commit 1c64bf6f).
+PHY_COUNTERS = (
+    *("rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "link_down_events_phy"),
+    *("rx_corrected_bits_phy", "rx_discards_phy", "tx_discards_phy", "tx_errors_phy"),
+)
+REPRESENTOR = re.compile(r"(c\d+)?pf\d")
 HW_COUNTERS = ("local_ack_timeout_err", "packet_seq_err", "out_of_sequence", "roce_slow_restart", "rnr_nak_retry_err")
 
 
@@ -88,6 +96,9 @@ def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
     for file in [f for folder in ("counters", "hw_counters") for f in (sys_root / "class/infiniband").glob(f"*/ports/*/{folder}/*")]:
         if file.parent.name == "counters" or file.name in HW_COUNTERS:
             add(found, port_name(file.parents[1]), file.name, text(file))
+    for port in (sys_root / "class/infiniband").glob("*/ports/*"):
+        for counter, value in phy_counters(port).items():
+            add(found, port_name(port), counter, value)
     for kind, total in AER_TOTALS.items():
         for file in (sys_root / "bus/pci/devices").glob(f"*/aer_dev_{kind}"):
             words = text(file).split()
@@ -96,6 +107,16 @@ def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
     for file in [f for pattern in EDAC_COUNTERS for f in edac.glob(pattern)]:
         add(found, file.parent.relative_to(edac).as_posix(), file.name, text(file))
     return found
+
+
+def phy_counters(port: Path) -> dict[str, str]:
+    """The counters of an Ethernet port's link; none where ethtool is absent or shows none."""
+    interfaces = sorted((port.parents[1] / "device/net").glob("*")) if text(port / "link_layer").strip() == "Ethernet" else []
+    own = [i for i in interfaces if not REPRESENTOR.match(text(i / "phys_port_name"))]
+    named = [i.name for i in own if len(own) == 1 or text(i / "dev_port").strip() == str(int(port.name) - 1)]
+    lines = command_output(["ethtool", "-S", named[0]])["stdout"].splitlines() if named else []
+    pairs = (line.partition(":")[::2] for line in lines)
+    return {name.strip(): value.strip() for name, value in pairs if name.strip() in PHY_COUNTERS}
 
 
 def rates_gbps(sys_root: Path = Path("/sys")) -> dict[str, float]:

@@ -354,6 +354,60 @@ def test_the_script_reads_sysfs(tmp_path: Path) -> None:
     }
 
 
+STATISTICS = """NIC statistics:
+     rx_packets: 17
+     rx_crc_errors_phy: 1
+     rx_symbol_err_phy: 2
+     rx_pcs_symbol_err_phy: 3
+     rx_corrected_bits_phy: 18446744073709551615
+     rx_err_lane_0_phy: 5
+     link_down_events_phy: 6
+     rx_prio0_bytes: 7"""
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "port", "layer", "queried"),
+    [
+        ({"ens10np0": ("0", "p0")}, 1, "Ethernet", "ens10np0"),
+        ({"ens10np0": ("0", "p0"), "ens10np1": ("1", "p1")}, 2, "Ethernet", "ens10np1"),
+        ({"eth4": ("0", "pf0vf3"), "ens10np0": ("0", "p0")}, 1, "Ethernet", "ens10np0"),  # switchdev: representors are beside it
+        ({"ens10np0": ("3", "")}, 1, "Ethernet", "ens10np0"),
+        ({"ens10np0": ("3", ""), "ens11np0": ("4", "")}, 1, "Ethernet", ""),
+        ({"ib0": ("0", "")}, 1, "InfiniBand", ""),
+        ({}, 1, "Ethernet", ""),
+    ],
+)
+def test_the_counters_of_an_ethernet_port(
+    interfaces: dict[str, tuple[str, str]], port: int, layer: str, queried: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = tmp_path / "class/infiniband/mlx5_0"
+    (device / f"ports/{port}").mkdir(parents=True)
+    (device / f"ports/{port}/link_layer").write_text(f"{layer}\n")
+    for name, (number, shown) in interfaces.items():
+        (device / "device/net" / name).mkdir(parents=True)
+        (device / "device/net" / name / "dev_port").write_text(f"{number}\n")
+        (device / "device/net" / name / "phys_port_name").write_text(f"{shown}\n")
+    script, run = agent_script(), list[list[str]]()
+
+    def command_output(argv: list[str]) -> dict[str, Any]:
+        run.append(argv)
+        return output(STATISTICS)
+
+    monkeypatch.setattr(script, "command_output", command_output)
+    found = script.counters(tmp_path)
+    counted = {"rx_crc_errors_phy": 1, "rx_symbol_err_phy": 2, "rx_pcs_symbol_err_phy": 3, "link_down_events_phy": 6}
+    counted["rx_corrected_bits_phy"] = 18446744073709551615
+    assert (found, run) == (({f"mlx5_0/{port}": counted}, [["ethtool", "-S", queried]]) if queried else ({}, []))
+
+
+def test_an_ethernet_port_without_ethtool_has_no_such_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "class/infiniband/mlx5_0/ports/1").mkdir(parents=True)
+    (tmp_path / "class/infiniband/mlx5_0/ports/1/link_layer").write_text("Ethernet\n")
+    (tmp_path / "class/infiniband/mlx5_0/device/net/ens10np0").mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert agent_script().counters(tmp_path) == {}
+
+
 def test_a_boot_id_is_no_longer_than_the_record_keeps() -> None:
     """PostgreSQL refuses a longer one, with the results of all nodes that are saved with it."""
     assert read_error_snapshot(snapshot(5, boot_id="b" * 64)).boot_id == "b" * 64

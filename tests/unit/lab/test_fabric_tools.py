@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_lab.simulator import ethernet_rails, ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic_settings, sysfs_rdma
+from clusterctl_lab.simulator import (
+    ethernet_rails,
+    ethtool,
+    iblinkinfo,
+    ibv_devinfo,
+    lldpctl,
+    load,
+    mlnx_qos,
+    nic_settings,
+    state,
+    sysfs_rdma,
+)
+from clusterctl_lab.simulator.state import Fault, Faults
 from clusterctl_tools import ethtool as ethtool_reader
 from clusterctl_tools import infiniband_diags
 from clusterctl_tools import lldpctl as lldp_reader
@@ -66,6 +79,17 @@ def test_rings_and_pause_parse(adapters: Path) -> None:
     assert ethtool_reader.current_rings(output_of(ethtool.main, "-g", "ens12np0")) == {"rx": "8192", "tx": "512"}
     assert ethtool_reader.pause(output_of(ethtool.main, "-a", "ens12np0")) == {"rx": "off", "tx": "on"}
     assert ethtool_reader.pause(output_of(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
+
+
+def test_the_counters_of_a_link(adapters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(re.findall(r"_phy: (\d+)", output_of(ethtool.main, "-S", "ens12np0"))) == {"0"}
+    faults = Faults((Fault("link_flaps", "mlx5_2", "3"), Fault("load_error", "2", "link_error")))
+    monkeypatch.setattr(state, "read_faults", lambda: faults)
+    monkeypatch.setattr(load, "raised", lambda _faults, kind: {2} if kind == "link_error" else set())
+    found = output_of(ethtool.main, "-S", "ens12np0")
+    assert "link_down_events_phy: 3\n" in found
+    assert "rx_pcs_symbol_err_phy: 214\n" in found
+    assert "214" not in output_of(ethtool.main, "-S", "ens13np0")
 
 
 def test_a_query_writes_nothing(adapters: Path) -> None:

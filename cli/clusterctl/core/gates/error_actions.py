@@ -41,6 +41,7 @@ _BY_COUNTER = {
     **dict.fromkeys(("dimm_ce_count", "ce_noinfo_count", "ue_count"), _DIMM),
     **dict.fromkeys(("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_xmit_discards"), _CABLE),
     **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), _CABLE),
+    **dict.fromkeys(("rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "link_down_events_phy"), _CABLE),
 }
 _BY_START = {"nvlink_": _NVLINK, "aer_": _PCIE, "pcie_": _PCIE}
 

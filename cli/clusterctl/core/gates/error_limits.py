@@ -108,6 +108,8 @@ _RETRIES = "assumed: R610 counts them, and no output of it on a healthy link is 
 _NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+|plr_xmit_blocks)$")
 _SYMBOLS = "NVIDIA NVSentinel, nic-health-monitor: more than 120 symbol errors an hour are fatal"
 _CABLES = "NVIDIA DGX SuperPOD cabling guide: each cable is tested to less than one error in 1e15 bits; InfiniBand allows one in 1e12"
+_PHY = "Linux, mlx5 counters.rst: packets that a bad cable or transceiver cost; as port_rcv_errors of InfiniBand"
+_PHY_LOST = "Linux, mlx5 counters.rst: cable or transceiver may need to be replaced; as link_downed of InfiniBand"
 _PORT = "limits of role infiniband (infiniband_counter_limits)"
 _AER = "PCIe: an uncorrectable error loses a transaction"
 _DIMM = "mcelog: more than 10 corrected errors of a DIMM in 24 h"
@@ -137,7 +139,13 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
         f"nvlink_fec_errors_{symbols}": GrowthLimit(1e-8 if symbols < _MULTIPLE else 1e-11, _FEC, Per.WORD, warns=True)
         for symbols in range(1, 16)
     },
-    "symbol_error": GrowthLimit(120, _SYMBOLS, Per.HOUR, milder=GrowthLimit(1e-15, _CABLES, Per.BIT, warns=True)),
+    # The same symbols, which an Ethernet port counts under another name.
+    **dict.fromkeys(
+        ("symbol_error", "rx_pcs_symbol_err_phy"),
+        GrowthLimit(120, _SYMBOLS, Per.HOUR, milder=GrowthLimit(1e-15, _CABLES, Per.BIT, warns=True)),
+    ),
+    **dict.fromkeys(("rx_symbol_err_phy", "rx_crc_errors_phy"), GrowthLimit(100, _PHY)),
+    "link_down_events_phy": GrowthLimit(0, _PHY_LOST),
     **dict.fromkeys(("link_error_recovery", "link_downed"), GrowthLimit(0, _PORT)),
     **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), GrowthLimit(0, _PORT)),
     "port_rcv_errors": GrowthLimit(100, _PORT),

@@ -15,7 +15,8 @@ _HEAT = "sw_therm_slowdown_us"
 COMPARED = frozenset(
     {
         *("ecc_sram_correctable", "ecc_dram_correctable", "pcie_replays", "aer_correctable"),
-        *("symbol_error", "port_rcv_errors", "dimm_ce_count", "ce_noinfo_count", _HEAT),
+        *("symbol_error", "port_rcv_errors", "rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy"),
+        *("dimm_ce_count", "ce_noinfo_count", _HEAT),
     }
 )
 # Azure's azure_gpu_ecc.nhc takes 10,000 for the limit of volatile errors; `load_errors` has none.
