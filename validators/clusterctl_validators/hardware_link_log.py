@@ -35,9 +35,13 @@ class Path(NamedTuple):
 
 
 def path_of(probe: Probe, device: Device, generation: int, lanes: int) -> Path:
-    """The declared generation and lanes; where 0 is declared, the least that all parts of the path can do."""
+    """The declared generation and lanes; where 0 is declared, the least that all parts of the path can do.
+
+    The declared generation is that of the device's own link. A path of which a part can do less has no more: ConnectX-8 of HGX B300 has generation 6 to its own
+    switch, and that has 5 to the processor (oci-hpc healthchecks, B300MP.xml).
+    """
     least = pcie.path_limits(probe, device.folder)
-    return Path(device, generation or least[0], lanes or least[1])
+    return Path(device, min(filter(None, (generation, least[0])), default=0), lanes or least[1])
 
 
 def judge_flaps(record: Record, events: LinkEvents, hcas: Sequence[Device], window: Window, most: int) -> None:

@@ -141,6 +141,24 @@ def test_a_slot_that_can_do_no_more_by_design_is_no_fault(root: Path) -> None:
     assert set(bad(check(root, BOOTED + line(f"mlx5_core {LIMITED}"), **undeclared))) == {"hardware.pcie_bandwidth.hcas"}
 
 
+# ConnectX-8 of HGX B300 (oci-hpc healthchecks, B300MP.xml: 64 GT/s x16 to the switch inside the adapter, 32 GT/s to the processor); the line in the words of
+# a recorded one of such a port (linux-pci, "63.014 Gb/s ... limited by 32.0 GT/s PCIe x2 link at 0000:02:01.0 (capable of 1024.000 Gb/s with 64.0 GT/s ...").
+BEHIND_GENERATION_5 = (
+    "0000:64:00.0: 504.112 Gb/s available PCIe bandwidth, limited by 32.0 GT/s PCIe x16 link at 0000:00:01.0"
+    " (capable of 1024.000 Gb/s with 64.0 GT/s PCIe x16 link)"
+)
+
+
+def test_what_is_declared_is_about_the_link_of_the_adapter_and_not_about_the_way_to_the_processor(root: Path) -> None:
+    adapter = root / "sys/devices/pci0000:64/0000:00:01.0/0000:64:00.0"
+    (adapter / "max_link_speed").write_text("64.0 GT/s PCIe\n")
+    generation_6 = {"hardware_hca_pcie_gen": 6, "hardware_hca_pcie_width": 16}
+    assert bad(check(root, BOOTED + line(f"mlx5_core {BEHIND_GENERATION_5}, in Flit mode"), **generation_6)) == {}
+    for lower in (("504.112", "63.014", "x16 link at", "x2 link at"), ("504.112", "252.048", "limited by 32.0", "limited by 16.0")):
+        slow = BEHIND_GENERATION_5.replace(lower[0], lower[1]).replace(lower[2], lower[3])
+        assert set(bad(check(root, BOOTED + line(f"mlx5_core {slow}"), **generation_6))) == {"hardware.pcie_bandwidth.hcas"}
+
+
 def gpu(root: Path) -> None:
     folder = root / "sys/bus/pci/devices/0000:1b:00.0"
     folder.mkdir(parents=True)
