@@ -62,10 +62,19 @@ def _slow_cpus(probe: Probe) -> Optional[str]:
     khz = [(_number(probe, p + "/scaling_max_freq"), _number(probe, p + "/cpuinfo_max_freq")) for p in policies]
     capped = [most for most, possible in khz if 0 < most < possible]
     found = ["{} of {} CPUs limited to {:g} MHz".format(len(capped), len(khz), min(capped) / 1000)] if capped else []
-    for name, slow in (("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")):
+    switches = (("intel_pstate/no_turbo", "1"), *(() if _starts_without_boost(probe) else (("cpufreq/boost", "0"),)))
+    for name, slow in switches:
         found += ["{} is {}".format(name, slow)] if probe.read(_CPU + name) == slow else []
     percent = _number(probe, _CPU + "intel_pstate/max_perf_pct")
     return ", ".join([*found, *(["intel_pstate/max_perf_pct is {}".format(percent)] if 0 < percent < 100 else [])])
+
+
+def _starts_without_boost(probe: Probe) -> bool:
+    """Of the driver of Arm processors (Grace), the kernel itself begins with 0, and it refuses 1 where no performance is above the nominal one.
+
+    The file is there either way (cppc_cpufreq_set_boost of drivers/cpufreq/cppc_cpufreq.c, cpufreq_boost_supported of cpufreq.c).
+    """
+    return any(probe.read(path) == "cppc_cpufreq" for path in probe.glob(_CPU + "cpufreq/policy[0-9]*/scaling_driver"))
 
 
 def _number(probe: Probe, path: str) -> int:
