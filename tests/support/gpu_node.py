@@ -6,7 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from clusterctl_tools.package_list import RPM_LIST, VERSIONLOCK
 from clusterctl_validators import boot_log
+from clusterctl_validators.probe import CommandResult
 from support.plain_yaml import load_yaml
 from support.recorded import recorded
 from support.roles import ROOT, load_role
@@ -140,6 +142,16 @@ def dpkg(packages: list[dict[str, Any]], **changed: tuple[str, str]) -> str:
     """Output of dpkg-query if `packages` are installed and held; `name=(version, selection)` changes one, an empty version removes it."""
     rows = {p["name"]: (p["version"], "hold") for p in packages} | {name.replace("_", "-"): row for name, row in changed.items()}
     return "".join(f"{name}\t{version}\t{want}\tinstalled\n" for name, (version, want) in rows.items() if version)
+
+
+def on_rpm(packages: list[dict[str, Any]]) -> dict[str, CommandResult | str]:
+    """The package lists of a node of EL with these packages."""
+    return {DPKG: CommandResult(None, error="not found"), " ".join(RPM_LIST): "".join(f"{p['name']}\t{p['version']}\n" for p in packages)}
+
+
+def dnf_files(packages: list[dict[str, Any]]) -> dict[str, str | None]:
+    """The files of dnf there, which keeps these packages at their version."""
+    return {"/etc/dnf/dnf.conf": "[main]\n", VERSIONLOCK: "".join(f"{p['name']}-{p['version']}\n" for p in packages)}
 
 
 def systemctl(name: str) -> str:

@@ -80,6 +80,10 @@ class Probe:
         """Every package known to the package manager, by name; check `.installed`: dpkg also lists removed ones."""
         return self._get("packages", self._packages)
 
+    def are_of_rpm(self) -> bool:
+        """Whether these are packages of rpm. Neither program nor folder shows it: EL may have dpkg (EPEL), Debian and Ubuntu may have dnf and /etc/dnf."""
+        return self._get("are_of_rpm", lambda: not self._of_dpkg())
+
     def cmdline(self) -> Dict[str, List[Optional[str]]]:
         """The running kernel's parameters, in order; None for one without a value."""
         return self._get("cmdline", lambda: kernel_cmdline.parse(self._need("/proc/cmdline")))
@@ -98,15 +102,20 @@ class Probe:
             raise ProbeError(str(e)) from e
 
     def _packages(self) -> Dict[str, Package]:
-        dpkg = self.run(DPKG_LIST)
-        if not dpkg.error and dpkg.rc == 0:
-            return parse_dpkg(dpkg.stdout)
+        listed = self._of_dpkg()
+        if listed:
+            return parse_dpkg(listed)
         text = self.output(RPM_LIST)
         try:
             locks = parse_dnf5_locks(self.read(VERSIONLOCK_DNF5) or "") if self.read(VERSIONLOCK_DNF5) else ()
         except ValueError as e:
             raise ProbeError("{}: {}".format(VERSIONLOCK_DNF5, e)) from e
         return parse_rpm(text, self.read(VERSIONLOCK) or "", locks)
+
+    def _of_dpkg(self) -> str:
+        """The list of dpkg; empty without dpkg, and where it has no packages, because those of the node are of rpm."""
+        result = self.run(DPKG_LIST)
+        return result.stdout if not result.error and result.rc == 0 else ""
 
     def _need(self, path: str) -> str:
         text = self.read(path)

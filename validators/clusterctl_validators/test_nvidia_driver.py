@@ -310,7 +310,7 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 def test_pins(spec: Spec, record: Record, probe: Probe) -> None:
     """All packages of the driver are pinned to its version, and have it."""
     packages, members = spec["nvidia_driver_packages"], spec["nvidia_driver_set"]
-    if probe.glob("/etc/dnf"):
+    if probe.are_of_rpm():
         record.not_applicable("nvidia_driver.pins", "dnf: the stream of the driver's module hides other versions")
         return
     if not packages:

@@ -139,7 +139,7 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
     excluded: List[str] = spec["ofed_exclude_distribution"]
-    if probe.glob("/etc/dnf"):
+    if probe.are_of_rpm():
         _dnf_exclusion(record, probe, spec["ofed_dnf_excludes"] or dict.fromkeys(_distribution(record, probe, excluded), excluded))
         return
     if not excluded:

@@ -11,7 +11,7 @@ from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
 from support.checks import modinfo_text, run_checks, write_files
-from support.gpu_node import DPKG, QUERY, declared, dpkg, edit_gpu, smi_xml, systemctl, unit
+from support.gpu_node import DPKG, QUERY, declared, dnf_files, dpkg, edit_gpu, on_rpm, smi_xml, systemctl, unit
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def test_a_driver_of_nvidias_installer_beside_the_packages(tmp_path: Path) -> No
 
 
 def test_a_stream_of_dnf_needs_no_pins(tmp_path: Path) -> None:
-    findings = check(tmp_path, files={driver_pins.FILE: None, "/etc/dnf/dnf.conf": "[main]\n"})
+    findings = check(tmp_path, on_rpm(PACKAGES), files={driver_pins.FILE: None, **dnf_files(PACKAGES)})
     assert bad(findings) == {}
     assert findings["nvidia_driver.pins"].outcome is Outcome.NOT_APPLICABLE
 

@@ -8,7 +8,7 @@ from clusterctl_validators import test_ofed as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome
 from clusterctl_validators.probe import CommandResult
 from support.checks import modinfo_text, run_checks, write_files
-from support.gpu_node import DPKG, declared, dpkg, systemctl, unit
+from support.gpu_node import DPKG, declared, dnf_files, dpkg, on_rpm, systemctl, unit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -340,6 +340,10 @@ def test_declared_devices_must_have_the_names_of_the_scheme(scheme: str, device:
     assert undeclared["ofed.device_names.running"].outcome is Outcome.NOT_APPLICABLE
 
 
+def test_the_folder_of_dnf_beside_apt_excludes_nothing(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, files={"/etc/dnf/dnf.conf": "[main]\n"})) == {}
+
+
 def test_openibd_that_should_be_off(tmp_path: Path) -> None:
     faults = bad(check(tmp_path, variables=spec(ofed_openibd=False)))
     assert set(faults) == {"openibd.dropin", "openibd.persisted"}
@@ -352,41 +356,41 @@ def test_the_release_of_mlnx_ofed(tmp_path: Path) -> None:
 
 
 def test_a_distribution_with_dnf(tmp_path: Path) -> None:
-    files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
     dump = f"[baseos]\nexcludepkgs = {', '.join(EXCLUDED)}\n"
     outputs: dict[str, CommandResult | str] = {
+        **on_rpm(PACKAGES),
         "dnf repolist --enabled": "repo id    repo name\nappstream  Rocky Linux 9 - AppStream\nbaseos     Rocky Linux 9 - BaseOS\ndoca  DOCA\n",
         "dnf config-manager --dump baseos": dump,
         "dnf config-manager --dump appstream": "[appstream]\nexcludepkgs = \n",
     }
-    assert set(bad(check(tmp_path, outputs, files=files))) == {"exclusion[appstream].persisted"}
+    assert set(bad(check(tmp_path, outputs, files=dnf_files(PACKAGES)))) == {"exclusion[appstream].persisted"}
 
 
 def test_the_repositories_of_rhel_are_found_by_their_names(tmp_path: Path) -> None:
-    files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
     base, app = "rhel-9-for-x86_64-baseos-rpms", "rhel-9-for-x86_64-appstream-rpms"
     outputs: dict[str, CommandResult | str] = {
+        **on_rpm(PACKAGES),
         "dnf repolist --enabled": f"Updating Subscription Management repositories.\nrepo id  repo name\n{app}  AppStream\n{base}  BaseOS\n",
         f"dnf config-manager --dump {base}": f"[{base}]\nexcludepkgs = {', '.join(EXCLUDED)}\n",
         f"dnf config-manager --dump {app}": f"[{app}]\nexcludepkgs = \n",
     }
-    assert set(bad(check(tmp_path, outputs, files=files))) == {f"exclusion[{app}].persisted"}
+    assert set(bad(check(tmp_path, outputs, files=dnf_files(PACKAGES)))) == {f"exclusion[{app}].persisted"}
 
 
 def test_unknown_repositories_of_the_distribution_are_not_a_pass(tmp_path: Path) -> None:
-    found = check(tmp_path, {"dnf repolist --enabled": "repo id  repo name\nsite-el9-os  Site\n"}, files={"/etc/dnf/dnf.conf": "[main]\n"})
-    assert found["ofed.exclusion.persisted"].outcome is Outcome.COULD_NOT_RUN
+    outputs = {**on_rpm(PACKAGES), "dnf repolist --enabled": "repo id  repo name\nsite-el9-os  Site\n"}
+    assert check(tmp_path, outputs, files=dnf_files(PACKAGES))["ofed.exclusion.persisted"].outcome is Outcome.COULD_NOT_RUN
 
 
 def test_repositories_of_another_distribution_with_dnf(tmp_path: Path) -> None:
-    files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
     base, app = "rhel-9-for-x86_64-baseos-rpms", "rhel-9-for-x86_64-appstream-rpms"
     outputs: dict[str, CommandResult | str] = {
+        **on_rpm(PACKAGES),
         f"dnf config-manager --dump {base}": f"[{base}]\nexcludepkgs = rdma-core, libhns\n",
         f"dnf config-manager --dump {app}": f"[{app}]\nexcludepkgs = perftest\n",
     }
     variables = spec(ofed_dnf_excludes={base: ["rdma-core", "libhns"], app: ["rdma-core"]})
-    assert set(bad(check(tmp_path, outputs, variables=variables, files=files))) == {f"exclusion[{app}].persisted"}
+    assert set(bad(check(tmp_path, outputs, variables=variables, files=dnf_files(PACKAGES)))) == {f"exclusion[{app}].persisted"}
 
 
 def test_a_module_that_dkms_did_not_build_is_a_warning(tmp_path: Path) -> None:

@@ -48,6 +48,21 @@ def test_rpm_without_dpkg(tmp_path: Path) -> None:
     assert packages["kernel"].held
 
 
+def test_dpkg_beside_rpm_has_no_packages(tmp_path: Path) -> None:
+    """EPEL has dpkg, for debootstrap. With an empty database `dpkg-query -W` prints nothing and ends with 0 (dpkg 1.21 and 1.22, with and without a file status)."""
+    probe = Probe(InventedNode(tmp_path, {DPKG: "", RPM: "kernel\t6.1-2.el9\n"}))
+    assert probe.packages()["kernel"].version == "6.1-2.el9"
+    assert probe.are_of_rpm()
+    with pytest.raises(ProbeError, match="rpm: "):
+        Probe(InventedNode(tmp_path, {DPKG: ""})).packages()
+
+
+def test_packages_of_dpkg_beside_the_folder_of_dnf(tmp_path: Path) -> None:
+    """Debian and Ubuntu have dnf, whose package dnf-data brings /etc/dnf."""
+    write_files(tmp_path, {"/etc/dnf/dnf.conf": "[main]\n"})
+    assert not Probe(InventedNode(tmp_path, {DPKG: "bash\t1\tinstall\tinstalled\n", RPM: ""})).are_of_rpm()
+
+
 # As dnf5 writes it (dnf5-plugin-versionlock(8); libdnf5 conf/const.hpp names the path): one held, one with an excluded version, one with a range.
 LOCKED = """version = "1.0"
 [[packages]]
