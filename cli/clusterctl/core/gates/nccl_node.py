@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates import nccl_failures, nccl_rules
 from clusterctl.core.gates.nccl_rules import MNNVL_VARIABLE, NCCL_ACTIONS, NcclSettings
 from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.core.gates.planning.devices import gpu_joins_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Figure
 from clusterctl.model.level import LEVELS
@@ -22,10 +23,23 @@ if TYPE_CHECKING:
 
 
 class NcclNodeSettings(NcclSettings):
-    """All GPUs of one node, in one process."""
+    """All GPUs of one node, in one process.
+
+    Attributes:
+        require_transport: where the profile sets none, any for GPUs without NVLink (`hardware_gpu_nvlinks: 0`).
+        forbid_transport: where the profile sets none, without SHM for GPUs that no NVSwitch joins (`hardware_gpu_fabric: false`): between two processors NCCL
+            takes shared memory then (NVIDIA/nccl issue 1358, L4).
+    """
 
     require_transport: str = "P2P"
     forbid_transport: list[str] = ["NET/Socket", "SHM"]
+
+    def for_gpus(self, links: int | None, *, switched: bool) -> NcclNodeSettings:
+        """What counts for GPUs with so many NVLinks; None = as if all were joined."""
+        if links is None or switched:
+            return self
+        others = {"forbid_transport": ["NET/Socket"], **({} if links else {"require_transport": ""})}
+        return self.model_copy(update={name: value for name, value in others.items() if name not in self.model_fields_set})
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -34,7 +48,7 @@ class NcclNodeSettings(NcclSettings):
 
 
 class NcclNode(NodeGate[NcclNodeSettings]):
-    """Passes when `#wrong` is 0, the channels are NVLink, all GPUs took part, and the bandwidth reaches the floor."""
+    """Passes when `#wrong` is 0, the channels are NVLink where there is one, all GPUs took part, and the bandwidth reaches the floor."""
 
     name = "nccl_node"
     settings_model = NcclNodeSettings
@@ -60,7 +74,8 @@ class NcclNode(NodeGate[NcclNodeSettings]):
 
     def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The rules of NCCL, and the number of GPUs that took part."""
-        settings = subject.profile.settings_of(self)
+        links, switched = gpu_joins_of(subject.node)
+        settings = subject.profile.settings_of(self).for_gpus(links, switched=switched)
         found = nccl_rules.nccl_verdicts(subject, record, reading, settings, self.limits_of(subject, 1))
         ranks = nccl_rules.rank_verdicts(subject, record, reading, subject.gpus)
         whole = not ranks and all(r.outcome in GOOD or r.reason is GateReason.NO_BASELINE for r in found)

@@ -78,6 +78,13 @@ def gpu_link_of(node: Node) -> tuple[int, int]:
     return int(hardware.get("hardware_gpu_pcie_gen") or 0), int(hardware.get("hardware_gpu_pcie_width") or 0)
 
 
+def gpu_joins_of(node: Node) -> tuple[int | None, bool]:
+    """The NVLinks of each GPU, `hardware_gpu_nvlinks`, None where the spec does not have it; and whether NVSwitches join all GPUs, `hardware_gpu_fabric`."""
+    hardware = node.spec.roles.get("hardware", {})
+    links = hardware.get("hardware_gpu_nvlinks")
+    return None if links is None else int(links), bool(hardware.get("hardware_gpu_fabric"))
+
+
 def gpu_model_of(node: Node) -> str:
     """The GPU model of `hardware_gpu_model`, as nvidia-smi prints it; empty where the spec declares none."""
     return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_model") or "")
