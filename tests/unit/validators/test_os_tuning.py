@@ -87,6 +87,33 @@ def test_rules_that_are_restored_although_no_firewall_is_declared(tmp_path: Path
     assert "os_tuning.firewall[iptables]" not in findings(Case("os_tuning", "none", {}, {}), module, tmp_path / "none")
 
 
+# As proc_net shows routes (net/ipv4/fib_trie.c, net/ipv6/route.c): docker's bridge has one of IPv4 on a node that is reached by IPv6 alone.
+_NO_DEFAULT = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\ndocker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\n"
+_DEFAULT = _NO_DEFAULT + "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\n"
+_NONE = "0" * 32
+_DEFAULT_6 = f"{_NONE} 00 {_NONE} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003     eth0\n"
+_LOOPBACK = f"{_NONE} 00 {_NONE} 00 {_NONE} ffffffff 00000001 00000000 00200200       lo\n"
+REJECTING_6 = ":INPUT DROP [0:0]\n-A INPUT -p ipv6-icmp -j ACCEPT\n"
+
+
+@pytest.mark.parametrize(
+    ("routes", "routes_6", "warns"),
+    [(_NO_DEFAULT, _LOOPBACK + _DEFAULT_6, True), (_DEFAULT, _DEFAULT_6, False), (_NO_DEFAULT, _LOOPBACK, False), (None, None, False)],
+)
+@pytest.mark.parametrize(("path", "unit"), [("/etc/iptables/rules.v6", "netfilter-persistent"), ("/etc/sysconfig/ip6tables", "ip6tables")])
+def test_rules_of_ipv6_count_where_nothing_else_leads_to_a_node(
+    routes: str | None, routes_6: str | None, warns: bool, path: str, unit: str, tmp_path: Path
+) -> None:
+    files = {path: REJECTING_6, "/proc/net/route": routes, "/proc/net/ipv6_route": routes_6}
+    change = {
+        "spec": {"os_tuning_firewall_off": False},
+        "files": {k: v for k, v in files.items() if v is not None},
+        "units": {unit + ".service": ["loaded", "active", "enabled"]},
+    }
+    found = findings(Case("os_tuning", "six", change, {}), module, tmp_path)["os_tuning.firewall"]
+    assert (found.outcome.value, found.found) == (("warn", "iptables is active") if warns else ("not_applicable", ""))
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
