@@ -3,7 +3,7 @@
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
-from clusterctl_validators import hca_ports, link_log, machine_errors, pcie
+from clusterctl_validators import hca_ports, link_log, machine_errors, pcie, rdma_lag
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
@@ -118,6 +118,7 @@ def _ports(spec: Spec, probe: Probe, hcas: Sequence[Device]) -> List[Device]:
         present[row["name"]]._replace(
             name=hca_ports.label(row),
             interface=None if hca_ports.number(row) == 1 else interface_of(probe, row["name"], hca_ports.number(row)),
+            others=tuple(member.address for member in rdma_lag.members(probe, row["name"])) if hca_ports.number(row) == 1 else (),
         )
         for row in rows
     ]

@@ -1,6 +1,6 @@
 """Judges what the kernel log has about links: losses of network links, and PCIe links that trained low."""
 
-from typing import List, Mapping, NamedTuple, Optional, Sequence
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from clusterctl_validators import link_flaps, link_log, pcie
 from clusterctl_validators.finding import Severity
@@ -17,13 +17,17 @@ _RESEAT = "power off the node and reseat the device, its riser or cable; check b
 
 
 class Device(NamedTuple):
-    """A declared device: its name, its folder in sysfs, its PCI address, whether its network link is Ethernet, and the interface if it is one port of several."""
+    """A declared device: its name, its folder in sysfs, its PCI address, whether its network link is Ethernet, and the interface if it is one port of several.
+
+    `others`: the PCI addresses of further ports that the device stands for, as a bond.
+    """
 
     name: str
     folder: str
     address: str
     ethernet: bool = False
     interface: Optional[str] = None
+    others: Tuple[str, ...] = ()
 
 
 class Path(NamedTuple):
@@ -73,7 +77,7 @@ def judge_flaps(record: Record, events: LinkEvents, hcas: Sequence[Device], wind
 
 def _is_of(loss: LinkLoss, hca: Device) -> bool:
     """By the interface where an adapter has several ports: the log has the function of the interface, which may not be that of the RDMA device."""
-    return loss.interface == hca.interface if hca.interface else loss.pci == hca.address
+    return loss.interface == hca.interface if hca.interface else loss.pci in (hca.address, *hca.others)
 
 
 def _times(losses: List[LinkLoss]) -> str:

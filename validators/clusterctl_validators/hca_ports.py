@@ -2,7 +2,7 @@
 
 from typing import Any, List, Mapping, Sequence
 
-from clusterctl_validators import rdma_sysfs
+from clusterctl_validators import rdma_lag, rdma_sysfs
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.hca_place import absence_hint, judge_place, manages_nvswitches
 from clusterctl_validators.probe import Probe
@@ -57,6 +57,7 @@ def _judge_port(hca: Hca, record: Record, probe: Probe) -> None:
         return
     record.ok(at + "present", True, expected="present", found="present", severity=Severity.CRITICAL)
     _judge_link(hca, port, record, at)
+    _judge_rate(hca, port, record, probe)
 
 
 def _judge_link(hca: Hca, port: Port, record: Record, at: str) -> None:
@@ -65,12 +66,19 @@ def _judge_link(hca: Hca, port: Port, record: Record, at: str) -> None:
     record.equal(at + "phys_state", "LinkUp", port.phys_state, severity=Severity.CRITICAL, hint=link)
     layer = _LAYER.format(number(hca))
     record.equal(at + "link_layer", hca["link_layer"], port.link_layer, severity=Severity.CRITICAL, hint=layer)
+
+
+def _judge_rate(hca: Hca, port: Port, record: Record, probe: Probe) -> None:
+    """The rate of the port; of all ports that are up where the device stands for a bond of them."""
+    check, hint = "hardware.hca[{}].rate_gbps".format(label(hca)), "{}: {}".format(label(hca), _CABLE)
     if port.rate_gbps is None:
-        record.could_not_run(at + "rate_gbps", "the kernel shows no rate", Severity.CRITICAL)
+        record.could_not_run(check, "the kernel shows no rate", Severity.CRITICAL)
         return
-    high = port.rate_gbps >= hca["rate_gbps"]
-    expected, found = "{:g}".format(hca["rate_gbps"]), "{:g}".format(port.rate_gbps)
-    record.ok(at + "rate_gbps", high, expected=expected, found=found, severity=Severity.CRITICAL, hint=link)
+    bonded = rdma_lag.members(probe, hca["name"]) if port.link_layer == "Ethernet" else ()
+    rate = port.rate_gbps * (sum(member.up for member in bonded) if bonded else 1)
+    down = "".join(", {} is down".format(member.interface) for member in bonded if not member.up)
+    expected, found = "{:g}".format(hca["rate_gbps"]), "{:g}{}".format(rate, down)
+    record.ok(check, rate >= hca["rate_gbps"], expected=expected, found=found, severity=Severity.CRITICAL, hint=hint)
 
 
 def _absent_port(probe: Probe, hca: Hca) -> str:
