@@ -6,7 +6,7 @@ from clusterctl_validators.probe import Probe
 
 # Debian's iptables-persistent and Red Hat's iptables-services, and what restores each file.
 _RESTORED = {"/etc/iptables/rules.v4": "netfilter-persistent.service", "/etc/sysconfig/iptables": "iptables.service"}
-# Of IPv6: they count on a node that has no other way out, and so is reached by IPv6 alone.
+# Of IPv6: they count on a node with a default route of IPv6 alone.
 _RESTORED_6 = {"/etc/iptables/rules.v6": "netfilter-persistent.service", "/etc/sysconfig/ip6tables": "ip6tables.service"}
 # The default route in /proc/net/route and /proc/net/ipv6_route; the kernel has one of IPv6 on lo that refuses.
 _DEFAULT = re.compile(r"^\S+\t0{8}\t\S+\t[0-9A-F]+\t\d+\t\d+\t\d+\t0{8}\b", re.MULTILINE)

@@ -23,7 +23,7 @@ class Member(NamedTuple):
 
 
 def members(probe: Probe, device: str) -> Tuple[Member, ...]:
-    """The ports of a device in a bond; none where there is no bond of several. A port with an RDMA device of its own is no part of this one."""
+    """The ports of a device in a bond; none where there is no bond of several. A port with an RDMA device of its own does not belong to this one."""
     own = "{}/{}/device".format(ROOT, device)
     bonded = (probe.read("{}{}/master/bonding/slaves".format(_NET, interface_of(probe, device))) or "").split()
     found: List[Member] = []
