@@ -177,6 +177,29 @@ def test_more_than_the_link_carries_is_a_measuring_error() -> None:
     assert [(r.outcome, r.reason) for r in bad(output(cells))] == [(Outcome.COULD_NOT_RUN, GateReason.ABOVE_CEILING)]
 
 
+@pytest.mark.parametrize(
+    ("hardware", "floors", "outcome"),
+    [
+        ({"hardware_gpu_nvlinks": 0}, [], Outcome.NOT_APPLICABLE),
+        ({"hardware_gpu_nvlinks": 0}, [BASELINES[1]], Outcome.COULD_NOT_RUN),
+        ({"hardware_gpu_nvlinks": 18}, [], Outcome.COULD_NOT_RUN),
+        ({}, [], Outcome.COULD_NOT_RUN),
+    ],
+)
+def test_gpus_without_nvlink_may_have_no_access_to_each_other(hardware: dict[str, Any], floors: list[Any], outcome: Outcome) -> None:
+    """The recorded node has eight L40S: nvbandwidth waives every copy between them."""
+    declared = gates(
+        gates_levels={level: ["nvbandwidth"] for level in LEVELS},
+        gates_settings={"nvbandwidth": {"testcases": [HOST, PEERS], "pcie_links": False}},
+        gates_baselines=[{**BASELINES[0], "value": 12.0}, *floors],
+    )
+    subject = subject_of(node("n1", declared=declared, **hardware), TODAY)
+    text = recorded("nvbandwidth/sparecores-aws-g6e.48xlarge.json").read_text()
+    found = judge([subject], [record("nvbandwidth", "n1", text)], level="standard", gates=["nvbandwidth"])
+    assert {r.outcome for r in found if r.metric == HOST} == {Outcome.PASS}
+    assert [(r.outcome, r.found) for r in found if r.metric == PEERS] == [(outcome, "Waived")]
+
+
 def test_a_testcase_that_is_absent_or_waived_is_missing_evidence() -> None:
     assert {r.metric for r in bad(output({HOST: matrices()[HOST]}))} == {PEERS}
     data = json.loads(output(matrices()))

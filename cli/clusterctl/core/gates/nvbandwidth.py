@@ -13,7 +13,7 @@ from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.reading import not_run
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.pcie_links import judge_links
-from clusterctl.core.gates.planning.devices import gpu_model_of
+from clusterctl.core.gates.planning.devices import gpu_joins_of, gpu_model_of
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Figure, GateResult, Outcome, RawRecord
@@ -22,7 +22,7 @@ from clusterctl.model.running_text import first_of
 from clusterctl_validators.nvidia import ADVICE, PCI_FUNCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
@@ -35,6 +35,7 @@ _CORRUPTION = re.compile(r"Invalid value when checking the pattern|errorFlag", r
 # CUDA driver API: the GPU or its links met an error that no correction undid.
 _MEMORY_FAULT = re.compile(r"CUDA_ERROR_(ECC|NVLINK)_UNCORRECTABLE")
 _BETWEEN_GPUS = "device_to_device"
+_WAIVED = "Waived"
 # GH200, GB200, GB300: GPUs and processors are on one board, and copies between them use no PCIe slot.
 _WITH_GRACE = re.compile(r"NVIDIA G[BH]\d")
 _SHOWN = 4
@@ -83,10 +84,11 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
             return [_failed(subject, s) for s in errors]
         if reading.rule:
             return (not_run(self, record, reading),)
-        gaps = [gap for case in declared if (gap := _gap(subject, case, reading.samples)) is not None]
-        lacking = {gap.metric for gap in gaps}
-        on_board = _WITH_GRACE.match(gpu_model_of(subject.node))
         limits = [b for b in self.limits_of(subject, 1) if b.metric in declared]
+        found = [gap for case in declared if (gap := _gap(subject, case, reading.samples)) is not None]
+        lacking = {gap.metric for gap in found}
+        gaps = [_not_possible(subject, gap, {b.metric for b in limits}) for gap in found]
+        on_board = _WITH_GRACE.match(gpu_model_of(subject.node))
         judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
         links = judge_links(self.name, subject, record.links) if settings.pcie_links else ()
         kept = (r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL)
@@ -161,6 +163,15 @@ def _gap(subject: Subject, case: str, samples: Sequence[Sample]) -> GateResult |
         detail=detail,
         reason=GateReason.INCOMPLETE,
     )
+
+
+def _not_possible(subject: Subject, gap: GateResult, limited: Collection[str]) -> GateResult:
+    """Copies between GPUs without NVLink that the tool waived, and for which nothing is declared: where the machine gives GPUs no access to each other (recorded L40S)."""
+    links, _ = gpu_joins_of(subject.node)
+    if links != 0 or gap.found != _WAIVED or not gap.metric.startswith(_BETWEEN_GPUS) or gap.metric in limited:
+        return gap
+    detail = f"{gap.detail}: these GPUs have no NVLink, and no access to each other; declare a floor where they must have it"
+    return replace(gap, outcome=Outcome.NOT_APPLICABLE, rule="coverage", reason=GateReason.NOT_COVERED, detail=detail)
 
 
 GATE = Nvbandwidth()
