@@ -27,6 +27,13 @@ def parse_nvme_data_disks(text: str) -> List[str]:
     return [str(d["name"]) for d in disks if not any(e.get("mountpoint") in _SYSTEM_TARGETS for e in _walk([d]))]
 
 
+def parse_nvme_system_disks(text: str) -> List[str]:
+    """The other NVMe disks of that output: those with a system file system."""
+    data = parse_nvme_data_disks(text)
+    names = [str(d.get("name")) for d in _load(text, "blockdevices") if d.get("type") == "disk"]
+    return [name for name in names if "nvme" in name and name not in data]
+
+
 def _load(text: str, key: str) -> List[Dict[str, Any]]:
     try:
         entries = json.loads(text)[key]

@@ -83,6 +83,12 @@ def nvme_devices(probe: Probe) -> Dict[str, str]:
     return {link.split("/")[-2]: link for link in links}
 
 
+def namespaces_of(probe: Probe, controller: str) -> List[str]:
+    """The disks of an NVMe controller; with native multipath its own path to one (`nvme0c1n1`) has another name than that disk."""
+    paths = probe.glob("/sys/class/nvme/{}/nvme*n*".format(controller))
+    return [re.sub(r"c\d+", "", path.rpartition("/")[2]) for path in paths]
+
+
 def aer_counts(probe: Probe) -> Dict[str, AerCounts]:
     """PCI address -> what the device counted; only devices that counted something. Devices without AER have no such files."""
     counts: Dict[str, AerCounts] = {}

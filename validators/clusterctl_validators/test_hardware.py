@@ -1,9 +1,9 @@
 """The parts of a node and their health: processors, memory, GPUs, NVLink, HCAs, disks, PCIe links, and hardware errors in the kernel log."""
 
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, FrozenSet, Mapping, Optional, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
-from clusterctl_tools.util_linux import LSBLK, UnreadableInventoryError, parse_nvme_data_disks
+from clusterctl_tools.util_linux import LSBLK, UnreadableInventoryError, parse_nvme_data_disks, parse_nvme_system_disks
 from clusterctl_validators import hardware_kernel_log, hca_ports, pcie, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.disk_errors import is_local
@@ -302,7 +302,7 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("hardware.nvme_data_disks", "lsblk: {}".format(result.error or e))
         return
     hint = "found {}; reseat or replace the missing disk".format(", ".join(disks) or "none")
-    empty = [name for name in pcie.nvme_devices(probe) if not probe.glob("/sys/class/nvme/{}/nvme*n*".format(name))]
+    empty = [name for name in pcie.nvme_devices(probe) if not pcie.namespaces_of(probe, name)]
     if empty:
         hint = "{} without a namespace, which a user may have deleted: `nvme create-ns`, `nvme attach-ns`; no disk is missing".format(
             ", ".join(empty)
@@ -326,9 +326,19 @@ def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_nvme_data_disks"]:
         record.not_applicable("hardware.nvme.pcie", UNDECLARED)
         return
+    system = _system_disks(probe)
     for name, device in pcie.nvme_devices(probe).items():
-        declared = (spec["hardware_nvme_pcie_gen"], spec["hardware_nvme_pcie_width"])
+        boots = bool(system.intersection(pcie.namespaces_of(probe, name)))
+        declared = (0, 0) if boots else (spec["hardware_nvme_pcie_gen"], spec["hardware_nvme_pcie_width"])
         judge_link(record, "hardware.nvme[{}].".format(name), pcie.read_link(probe, device), declared)
+
+
+def _system_disks(probe: Probe) -> FrozenSet[str]:
+    """Disks of the system, which are often M.2 of an older generation than the data disks: what is declared is not about them."""
+    try:
+        return frozenset(parse_nvme_system_disks(probe.run(LSBLK).stdout))
+    except UnreadableInventoryError:
+        return frozenset()
 
 
 def test_pcie_path(spec: Spec, record: Record, probe: Probe) -> None:
