@@ -13,7 +13,7 @@ from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
 _MOST = 5
-_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}")
+_ADDRESS = re.compile(r"([0-9a-f]{4,}):([0-9a-f]{2}:[0-9a-f]{2})")
 _UNDECLARED = "not declared for this node"
 _RESEAT = "drain the node, power it off and reseat the device, its riser or cable; replace it if the errors return"
 
@@ -110,7 +110,11 @@ def _is_at(gpu: Gpu, address: str) -> bool:
 def _same_slot(address: str, logged: str) -> bool:
     """Whether a device is at an address of the log, which may lack the function and the upper half of the domain."""
     own, other = (_ADDRESS.search(text.lower()) for text in (address, logged))
-    return own is not None and other is not None and own.group() == other.group()
+    if own is None or other is None or own.group(2) != other.group(2):
+        return False
+    # VMD has domains of five digits, so a log with so many has all of them.
+    domains = (int(own.group(1), 16), int(other.group(1), 16))
+    return domains[0] == domains[1] or (len(other.group(1)) == 4 and domains[0] & 0xFFFF == domains[1])
 
 
 def judge_aer(

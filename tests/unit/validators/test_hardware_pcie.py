@@ -343,6 +343,13 @@ def test_an_uncorrected_error_is_a_finding_of_its_adapter(root: Path) -> None:
     assert own.hint == found["hardware.aer.nonfatal"].hint
 
 
+def test_an_error_of_a_disk_behind_vmd_is_not_one_of_the_adapter_with_the_rest_of_its_address(root: Path) -> None:
+    """Intel's VMD numbers its domains from 10000 on (drivers/pci/controller/vmd.c)."""
+    write_files(function(root, "infiniband/mlx5_0"), {"uevent": "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:61:00.0\n"})
+    found = check(root, journal=f"{TIME} {AER.format('', 'Uncorrected (Non-Fatal)')}".replace("0000:61", "10000:61"))
+    assert set(bad(found)) == {"hardware.aer.nonfatal"}
+
+
 def test_a_log_that_does_not_reach_back_to_the_boot_proves_nothing(root: Path) -> None:
     record = Record("hardware")
     later = f"{TIME} kernel: audit: type=1400\n"
