@@ -54,12 +54,11 @@ def _offline_cpus(probe: Probe) -> Optional[str]:
     )
 
 
-# Assumed: on a healthy node both files of cpufreq agree, also where acpi-cpufreq has boost; no recording of a GPU node has them.
 def _slow_cpus(probe: Probe) -> Optional[str]:
     policies = probe.glob(_CPU + "cpufreq/policy[0-9]*")
     if not policies:
         return None
-    khz = [(_number(probe, p + "/scaling_max_freq"), _number(probe, p + "/cpuinfo_max_freq")) for p in policies]
+    khz = [(_number(probe, p + "/scaling_max_freq"), _possible_khz(probe, p)) for p in policies]
     capped = [most for most, possible in khz if 0 < most < possible]
     found = ["{} of {} CPUs limited to {:g} MHz".format(len(capped), len(khz), min(capped) / 1000)] if capped else []
     switches = (("intel_pstate/no_turbo", "1"), *(() if _starts_without_boost(probe) else (("cpufreq/boost", "0"),)))
@@ -80,6 +79,16 @@ def _starts_without_boost(probe: Probe) -> bool:
 def _number(probe: Probe, path: str) -> int:
     text = probe.read(path) or ""
     return int(text) if text.isdigit() else 0
+
+
+def _possible_khz(probe: Probe, policy: str) -> int:
+    """What a policy may request: with acpi-cpufreq (EPYC) the processor's maximum has boost in it, which no policy can.
+
+    A healthy EPYC shows 2.80 of 3.74 GHz (cpupower frequency-info, index id 35285217802; get_max_boost_ratio of Linux, drivers/cpufreq/acpi-cpufreq.c, and
+    cpufreq_frequency_table_cpuinfo of freq_table.c). The list of frequencies has none with boost.
+    """
+    listed = [int(word) for word in (probe.read(policy + "/scaling_available_frequencies") or "").split() if word.isdigit()]
+    return min([_number(probe, policy + "/cpuinfo_max_freq"), *([max(listed)] if listed else [])])
 
 
 # Assumed: no distribution limits these slices; kubelet does with --enforce-node-allocatable=system-reserved, which is a warning then.
