@@ -79,6 +79,11 @@ def judge(record: Record, probe: Probe) -> None:
         _judge_ports(record, name, ports, (_BY_DATA_DIRECT,) if direct else (_BY_ITSELF, _FOR_MACHINES), flags)
 
 
+def by_data_direct(probe: Probe) -> bool:
+    """Whether adapters of the node reach GPUs by functions of their own beside these, and not by the one of the network."""
+    return any(_id(probe, path.rpartition("/")[0]) in _DATA_DIRECT for path in probe.glob(pcie.DEVICES + "/*/device"))
+
+
 def _id(probe: Probe, folder: str) -> Tuple[str, str]:
     return probe.read(folder + "/vendor") or "", probe.read(folder + "/device") or ""
 

@@ -9,6 +9,7 @@ from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.disk_errors import is_local
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
+from clusterctl_validators.gpu_direct import by_data_direct
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_links import judge_fabric_state, judge_gpu_link_flaps, judge_gpu_links
 from clusterctl_validators.gpu_vendor import reader_of
@@ -266,6 +267,9 @@ def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
     near = {h["name"]: h["gpu"] for h in spec["hardware_hcas"] if h.get("gpu") is not None}
     if not near:
         record.not_applicable("hardware.hcas.affinity", UNDECLARED)
+        return
+    if by_data_direct(probe):
+        record.not_applicable("hardware.hcas.affinity", "the adapters reach GPUs by Data Direct, whose paths no tool shows")
         return
     reader = reader_of(probe, spec["hardware_gpu_vendor"])
     try:

@@ -40,6 +40,12 @@ _WITH_VALUE = {
         "ignored",
     ),
 }
+_FLAGS = {
+    "--report_gbits": "gbits",
+    "--use_cuda_dmabuf": "dmabuf",
+    "--use_data_direct": "data_direct",
+    **dict.fromkeys(("-b", "--bidirectional"), "bidirectional"),
+}
 
 
 class UsageError(Exception):
@@ -62,6 +68,7 @@ class Options:
     gid_index: int = 0
     gpu: int = -1
     dmabuf: bool = False
+    data_direct: bool = False
     ignored: str = ""
 
 
@@ -153,16 +160,14 @@ def parse_command_line(words: list[str]) -> Options:
             if field not in ("device", "ignored") and not text.isdigit():
                 raise UsageError(f" Invalid value {text!r} for {option}")
             values[field] = text if field in ("device", "ignored") else int(text)
-        elif word == "--report_gbits":
-            values["gbits"] = True
-        elif word == "--use_cuda_dmabuf":
-            values["dmabuf"] = True
-        elif word in ("-b", "--bidirectional"):
-            values["bidirectional"] = True
+        elif word in _FLAGS:
+            values[_FLAGS[word]] = True
         elif not word.startswith("-"):
             values["server"] = word
         elif word not in ("-F", "-a", "--CPU-freq", "-R", "--rdma_cm", "--report-both"):
             raise UsageError(f"unrecognized option '{word}'\n Invalid Command or flag.\n Please check command line and run again.")
+    if values.get("data_direct") and not values.get("dmabuf"):
+        raise UsageError(" DMABUF must be enabled in order to use Data Direct \n Parser function exited with Error")
     return Options(**values)
 
 

@@ -93,6 +93,18 @@ def test_gpu_memory_is_registered_in_the_way_that_the_driver_offers(profile: str
     assert spec.gates["gates_settings"]["rdma_pair_gpu"]["dmabuf"] is not spec.roles["nvidia_driver"]["nvidia_driver_peermem"]
 
 
+@PROFILES
+def test_a_tray_whose_adapters_reach_gpus_by_data_direct_is_measured_so(profile: str) -> None:
+    """Behind Grace an adapter has no other path of its full rate to a GPU, and it is that of one GPU: NVIDIA's guide shows ibp3s0 beside GPU 0009:06:00.0."""
+    spec = declared_profile(profile)
+    by_data_direct = "gb300" in profile
+    assert spec.gates["gates_settings"]["rdma_pair_gpu"]["data_direct"] is by_data_direct
+    if by_data_direct:
+        near = [hca["gpu"] for hca in spec.roles["hardware"]["hardware_hcas"]]
+        planes = len(near) // 4
+        assert near == [gpu for gpu in (1, 0, 3, 2) for _ in range(planes)]
+
+
 def test_sharp_channels_are_accepted_where_sharp_is_declared() -> None:
     used = {declared: declared_profile("profile_hgx_h100", json.dumps({"infiniband_sharp": declared})) for declared in (True, False)}
     sharp = {declared: spec.gates["gates_settings"]["nccl_group"]["sharp"] for declared, spec in used.items()}

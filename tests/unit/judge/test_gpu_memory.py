@@ -10,6 +10,7 @@ import pytest
 from clusterctl.core.gates import rdma_pair_gpu
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.planning.devices import read_hcas
+from clusterctl.core.gates.planning.step import ServerPlace
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.parsers import UnparsableError
 from clusterctl.model.gate_reason import GateReason
@@ -56,6 +57,23 @@ def test_the_hint_names_a_gpu_that_nobody_declared(gpu: int | None, told: bool) 
     (hca,) = read_hcas({"hardware_hcas": [{"name": "mlx5_0", "rail": 0, "rate_gbps": 400, "gpu": gpu}]}, "n1")
     hint = rdma_pair_gpu.GATE.slow_hint(hca, [160.0], "again")
     assert ("hardware_hcas declares no gpu for mlx5_0, so GPU 0 was taken by its rail" in hint) == told
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, []),
+        ({"dmabuf": True}, ["--use_cuda_dmabuf"]),
+        # perftest_parameters.c: Data Direct only with a DMA-BUF, and only after --use_cuda (linux-rdma/perftest issue 336).
+        ({"data_direct": True}, ["--use_cuda_dmabuf", "--use_data_direct"]),
+        ({"data_direct": True, "dmabuf": True}, ["--use_cuda_dmabuf", "--use_data_direct"]),
+    ],
+)
+def test_gpu_memory_is_registered_as_declared(settings: dict[str, bool], words: list[str]) -> None:
+    (hca,) = read_hcas({"hardware_hcas": [{"name": "mlx5_0", "rail": 0, "rate_gbps": 800, "gpu": 1}]}, "n1")
+    own = rdma_pair_gpu.RdmaPairGpuSettings.model_validate(settings)
+    argv = list(rdma_pair_gpu.GATE.argv(own, "full", hca, ServerPlace("", 24514, is_own=True)))
+    assert argv[argv.index("--use_cuda=1") + 1 :] == words
 
 
 def test_a_run_in_host_memory_proves_nothing_about_gpu_memory() -> None:

@@ -27,7 +27,10 @@ _BY_ADDRESS = ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID")
 _BUFFER = re.compile(r"^allocated GPU buffer (?:of a \d+ address at \S+ for type (\S+)|address at )", re.MULTILINE)
 _ON_THE_GPU = "CUDA_MEM_DEVICE"
 # create_single_mr of perftest_resources.c and cuda_memory.c: ibv_reg_mr without nvidia-peermem (EFAULT), or a DMA-BUF that driver or adapter refuse.
-_UNREGISTERED = re.compile(r"Couldn't allocate MR|DMA-BUF is not supported on this GPU|cuMemGetHandleForAddressRange error")
+# perftest_parameters.c: Data Direct in a build with an rdma-core that lacks it.
+_UNREGISTERED = re.compile(
+    r"Couldn't allocate MR|DMA-BUF is not supported on this GPU|cuMemGetHandleForAddressRange error|Data Direct is not supported"
+)
 
 
 class RdmaPairGpuSettings(RdmaPairSettings):
@@ -36,10 +39,13 @@ class RdmaPairGpuSettings(RdmaPairSettings):
     Attributes:
         program: perftest built with CUDA; the packages of distributions are built without it.
         dmabuf: register GPU memory by DMA-BUF and not by nvidia-peermem.
+        data_direct: over the adapter's function beside the GPU (ConnectX-8 behind Grace), which needs a DMA-BUF; the network function reaches GPU memory only
+            over the processor, at 225 of 378 GB/s (Azure ND GB300 v6). NVIDIA's guides of GPUDirect RDMA on CX8 measure so.
     """
 
     program: Annotated[str, Field(min_length=1)] = "ib_write_bw_cuda"
     dmabuf: bool = False
+    data_direct: bool = False
     base_port: Annotated[int, Field(ge=1024, le=60000)] = 24514
 
 
@@ -55,7 +61,8 @@ class RdmaPairGpu(RdmaPair):
         """One side of a perftest run on the GPU of the rail."""
         _program, *words = super().argv(settings, level, hca, replace(server, is_own=True))
         own = self._own(settings)
-        words += [f"--use_cuda={hca.gpu}", *(["--use_cuda_dmabuf"] if own.dmabuf else [])]
+        words += [f"--use_cuda={hca.gpu}", *(["--use_cuda_dmabuf"] if own.dmabuf or own.data_direct else [])]
+        words += ["--use_data_direct"] if own.data_direct else []
         return (*_BY_ADDRESS, own.program, *words, *([] if server.is_own else [server.address]))
 
     def version_argv(self, settings: RdmaPairSettings) -> tuple[str, ...]:

@@ -186,3 +186,10 @@ def test_without_peermem_gpu_memory_is_refused_after_the_peer_was_met(node: LabM
     assert "Couldn't allocate MR\nfailed to create mr\n" in errors + printed.err
     assert (out + printed.out).count("for type CUDA_MEM_DEVICE") >= 2
     assert "#bytes" not in out + printed.out
+
+
+def test_data_direct_needs_a_dma_buf() -> None:
+    words = ["-d", "mlx5_0", "--use_cuda=1", "--use_cuda_dmabuf", "--use_data_direct"]
+    assert perftest.parse_command_line(words).data_direct
+    with pytest.raises(perftest.UsageError, match="DMABUF must be enabled"):
+        perftest.parse_command_line([w for w in words if w != "--use_cuda_dmabuf"])

@@ -122,7 +122,7 @@ def _count(gpus: Any) -> int:
 
 
 def _assumed_gpu(rail: int, rails: int, gpus: int) -> int:
-    # Assumed: neighbouring rails are planes of one adapter, as on OCI's GB300 (eight ports, four GPUs), and adapters have the order of their GPUs.
+    # Assumed: neighbouring rails are planes of one adapter (OCI's B300: 16 ports, eight GPUs), and adapters have the order of their GPUs. Those of GB300 have not.
     return min(rail * gpus // rails, gpus - 1) if 0 < gpus < rails else rail
 
 
