@@ -99,10 +99,12 @@ def test_a_tray_whose_adapters_reach_gpus_by_data_direct_is_measured_so(profile:
     spec = declared_profile(profile)
     by_data_direct = "gb300" in profile
     assert spec.gates["gates_settings"]["rdma_pair_gpu"]["data_direct"] is by_data_direct
-    if by_data_direct:
-        near = [hca["gpu"] for hca in spec.roles["hardware"]["hardware_hcas"]]
-        planes = len(near) // 4
-        assert near == [gpu for gpu in (1, 0, 3, 2) for _ in range(planes)]
+    near = spec.gates["gates_settings"]["rdma_pair_gpu"]["near_gpus"]
+    hcas = spec.roles["hardware"]["hardware_hcas"]
+    planes = len(hcas) // 4
+    assert near == ([gpu for gpu in (1, 0, 3, 2) for _ in range(planes)] if by_data_direct else [])
+    # A GPU beside an adapter would have to be on its PCIe switch, where the role ofed looks for it.
+    assert not by_data_direct or all(hca.get("gpu") is None for hca in hcas)
 
 
 def test_sharp_channels_are_accepted_where_sharp_is_declared() -> None:

@@ -56,7 +56,7 @@ def test_gpu_memory_is_judged_by_its_own_floor() -> None:
 def test_the_hint_names_a_gpu_that_nobody_declared(gpu: int | None, told: bool) -> None:
     (hca,) = read_hcas({"hardware_hcas": [{"name": "mlx5_0", "rail": 0, "rate_gbps": 400, "gpu": gpu}]}, "n1")
     hint = rdma_pair_gpu.GATE.slow_hint(hca, [160.0], "again")
-    assert ("hardware_hcas declares no gpu for mlx5_0, so GPU 0 was taken by its rail" in hint) == told
+    assert ("hardware_hcas declares no gpu for mlx5_0, so its GPU was taken from near_gpus or by its rail" in hint) == told
 
 
 @pytest.mark.parametrize(
@@ -142,3 +142,12 @@ def test_host_memory_that_is_not_registered_has_nothing_to_do_with_the_gpu() -> 
     runs = [replace(r, stderr=REFUSED, stdout="", exit_status=1) for r in meeting("n1", "n2", 0, 0, 392.0)]
     results = judge([subject_of(n, TODAY) for n in nodes(2, rails=1)], runs, level="standard", gates=["rdma_pair"])
     assert {r.reason for r in results} == {GateReason.EXIT_STATUS}
+
+
+@pytest.mark.parametrize(("declared", "near", "gpu"), [(None, [], 1), (None, [1, 0, 3, 2], 0), (None, [3], 1), (1, [1, 0], 1), (0, [], 0)])
+def test_the_gpu_that_an_adapter_is_measured_with(declared: int | None, near: list[int], gpu: int) -> None:
+    """On GB300 no adapter is on the PCIe switch of a GPU, which the role ofed requires where one is declared beside it."""
+    rows = [{"name": f"mlx5_{i}", "rail": i, "rate_gbps": 800, "gpu": declared if i else None} for i in (0, 1)]
+    hca = read_hcas({"hardware_hcas": rows}, "n1")[1]
+    own = rdma_pair_gpu.RdmaPairGpuSettings.model_validate({"near_gpus": near})
+    assert f"--use_cuda={gpu}" in rdma_pair_gpu.GATE.argv(own, "full", hca, ServerPlace("", 24514, is_own=True))

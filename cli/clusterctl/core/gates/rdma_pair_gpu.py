@@ -34,19 +34,25 @@ _UNREGISTERED = re.compile(
 
 
 class RdmaPairGpuSettings(RdmaPairSettings):
-    """perftest with `--use_cuda`: the GPU of each rail is the one that `hardware_hcas` declares beside the HCA.
+    """perftest with `--use_cuda`: the GPU of each rail is the one that `hardware_hcas` declares beside the HCA; else that of `near_gpus`; else that of its number.
 
     Attributes:
         program: perftest built with CUDA; the packages of distributions are built without it.
         dmabuf: register GPU memory by DMA-BUF and not by nvidia-peermem.
         data_direct: over the adapter's function beside the GPU (ConnectX-8 behind Grace), which needs a DMA-BUF; the network function reaches GPU memory only
             over the processor, at 225 of 378 GB/s (Azure ND GB300 v6). NVIDIA's guides of GPUDirect RDMA on CX8 measure so.
+        near_gpus: the GPU of each rail, in their order, where that is not a matter of the PCIe switch of the HCA, which a `gpu` in `hardware_hcas` is.
     """
 
     program: Annotated[str, Field(min_length=1)] = "ib_write_bw_cuda"
     dmabuf: bool = False
     data_direct: bool = False
+    near_gpus: list[Annotated[int, Field(ge=0)]] = []
     base_port: Annotated[int, Field(ge=1024, le=60000)] = 24514
+
+    def gpu_of(self, hca: Hca) -> int:
+        """The GPU that an HCA is measured with."""
+        return self.near_gpus[hca.rail] if hca.gpu_assumed and hca.rail < len(self.near_gpus) else hca.gpu
 
 
 class RdmaPairGpu(RdmaPair):
@@ -61,7 +67,7 @@ class RdmaPairGpu(RdmaPair):
         """One side of a perftest run on the GPU of the rail."""
         _program, *words = super().argv(settings, level, hca, replace(server, is_own=True))
         own = self._own(settings)
-        words += [f"--use_cuda={hca.gpu}", *(["--use_cuda_dmabuf"] if own.dmabuf or own.data_direct else [])]
+        words += [f"--use_cuda={own.gpu_of(hca)}", *(["--use_cuda_dmabuf"] if own.dmabuf or own.data_direct else [])]
         words += ["--use_data_direct"] if own.data_direct else []
         return (*_BY_ADDRESS, own.program, *words, *([] if server.is_own else [server.address]))
 
@@ -91,9 +97,12 @@ class RdmaPairGpu(RdmaPair):
 
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:  # noqa: ARG002 the path is the same for all
         """The path between HCA and GPU: the cable has rdma_pair to itself."""
-        path = f"see ACS (`lspci -vvv`, ACSCtl) on the switches between {hca.name} and GPU {hca.gpu}, `nvidia-smi topo -m` and the PCIe link of both"
+        gpu = "its GPU" if hca.gpu_assumed else f"GPU {hca.gpu}"
+        path = (
+            f"see ACS (`lspci -vvv`, ACSCtl) on the switches between {hca.name} and {gpu}, `nvidia-smi topo -m` and the PCIe link of both"
+        )
         if hca.gpu_assumed:
-            path = f"hardware_hcas declares no gpu for {hca.name}, so GPU {hca.gpu} was taken by its rail: declare the nearest one; {path}"
+            path = f"hardware_hcas declares no gpu for {hca.name}, so its GPU was taken from near_gpus or by its rail: declare the nearest one; {path}"
         return f"if rdma_pair passes on {hca.name}, the cable is good and GPU memory is slow: {path}, then `{again}`"
 
     @staticmethod
